@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A log file as a stream of plain bytes, whatever it is packed in: plain, gzip (isa-l) or zstd, told
-// apart by the first bytes and not by the name. Memory is bounded by the block, whatever the file.
+// A log file as a stream of plain bytes, whatever it is packed in: plain, gzip (isa-l) or zstd,
+// told apart by the first bytes and not by the name. Memory is bounded by the block, whatever the
+// file.
 #pragma once
 
 #include <cstdint>

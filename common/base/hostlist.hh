@@ -18,7 +18,8 @@ inline constexpr std::size_t kMaxHosts = 200'000;
 // order given. Errors: malformed (unbalanced bracket, backward range, more than kMaxHosts).
 Result<std::vector<std::string>> expand_hostlist(std::string_view expression);
 
-// Sorted, folded into ranges as `scontrol show hostlist` prints them: what `sbatch --exclude=` takes.
+// Sorted, folded into ranges as `scontrol show hostlist` prints them: what `sbatch --exclude=`
+// takes.
 std::string fold_hostlist(std::span<const std::string> hosts);
 
 // Order for people and for canonical output: numbers inside names compare as numbers.

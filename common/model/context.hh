@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run of one workload: what the scheduler knows. The "workload" of the HTTP API, `job.json` of a
-// bundle and the database row are this, in one schema (nvab-result(5)).
+// One run of one workload: what the scheduler knows. The "workload" of the HTTP API, `job.json` of
+// a bundle and the database row are this, in one schema (nvab-result(5)).
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@
 
 namespace nvab {
 
-// "code:signal" as sacct prints it. sacct takes 128 off codes over 128 (137 shows as 9:0), Kubernetes
-// and the epilog do not: both are kept as given.
+// "code:signal" as sacct prints it. sacct takes 128 off codes over 128 (137 shows as 9:0),
+// Kubernetes and the epilog do not: both are kept as given.
 struct ExitCode {
   int code = 0;
   int signal = 0;

@@ -32,9 +32,9 @@ std::optional<Trust> trust_from(std::string_view word);
 // Where an entry was read. Together with the source it is the entry's identity: the same origin is
 // the same entry, however often it is delivered.
 struct Origin {
-  std::string stream;             // path in the bundle, Loki labels, "journal"
-  std::uint64_t line = 0;         // from 1; 0 when unknown
-  std::uint64_t offset = 0;       // byte offset of the line in the plain stream
+  std::string stream;        // path in the bundle, Loki labels, "journal"
+  std::uint64_t line = 0;    // from 1; 0 when unknown
+  std::uint64_t offset = 0;  // byte offset of the line in the plain stream
   auto operator<=>(const Origin&) const = default;
 };
 

@@ -11,20 +11,58 @@
 namespace nvab {
 
 enum class TerminalState {
-  completed, failed, timeout, cancelled, preempted, node_failure, out_of_memory, unknown
+  completed,
+  failed,
+  timeout,
+  cancelled,
+  preempted,
+  node_failure,
+  out_of_memory,
+  unknown
 };
 
 enum class SubDomain {
-  user_code, user_config, user_data, framework, gpu_oom, host_memory,
-  gpu_hardware, gpu_memory, gpu_driver, nvlink, network_fabric, storage, host_os, host_hardware,
-  scheduler, external_service, user_cancel, time_limit, none, unknown
+  user_code,
+  user_config,
+  user_data,
+  framework,
+  gpu_oom,
+  host_memory,
+  gpu_hardware,
+  gpu_memory,
+  gpu_driver,
+  nvlink,
+  network_fabric,
+  storage,
+  host_os,
+  host_hardware,
+  scheduler,
+  external_service,
+  user_cancel,
+  time_limit,
+  none,
+  unknown
 };
 
-enum class Domain { workload, infrastructure, scheduler, external, user, time_limit, none, unknown };
+enum class Domain {
+  workload,
+  infrastructure,
+  scheduler,
+  external,
+  user,
+  time_limit,
+  none,
+  unknown
+};
 
 enum class Action {
-  investigate, none_needed, requeue, requeue_exclude_nodes, fix_before_retry,
-  resubmit_with_more_time, resubmit_with_more_memory
+  investigate,
+  none_needed,
+  requeue,
+  requeue_exclude_nodes,
+  fix_before_retry,
+  resubmit_with_more_time,
+  resubmit_with_more_memory
 };
 
 enum class EvidenceStatus { complete, partial, insufficient };
@@ -33,7 +71,7 @@ enum class EvidenceStatus { complete, partial, insufficient };
 struct OutcomeRow {
   std::string_view outcome;  // "gpu_lost"
   SubDomain sub_domain;
-  Action action;             // unless the rule says another
+  Action action;  // unless the rule says another
   // Whether a culprit of this kind is the node itself (its hardware, OS, link or local service);
   // false for the user's faults, memory limits of the job and central services.
   bool blames_node;

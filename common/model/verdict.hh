@@ -16,9 +16,9 @@
 namespace nvab {
 
 struct RootCause {
-  std::string id;     // "xid_79_fell_off_bus"; empty: nothing was found
+  std::string id;  // "xid_79_fell_off_bus"; empty: nothing was found
   std::string title;
-  std::string rule;   // id of the rule that recognised it
+  std::string rule;       // id of the rule that recognised it
   double confidence = 0;  // 0..1, two decimals
   std::optional<Time> time;
   std::string explanation;  // one or two sentences for a person
