@@ -1,0 +1,100 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Who may include whom, and who owns which library. A folder may always include
+# itself; a library's header may appear only where its line says.
+set -eu
+cd "${SRCDIR:-.}"
+
+common="common/base common/wire common/model common/engine"
+
+# The folders that a folder may include; "!" for a folder that has no line yet.
+allowed() {
+  case $1 in
+    common/base) echo "" ;;
+    common/wire) echo "" ;;
+    common/model) echo "common/base common/wire" ;;
+    common/engine | common/engine/*) echo "common/base common/wire common/model common/engine" ;;
+    spank) echo "common/wire" ;;
+    epilog/handoff) echo "common/wire" ;;
+    epilog | epilog/eca | epilog/log | epilog/metric | epilog/auth | epilog/output)
+      echo "$common epilog epilog/eca epilog/log epilog/metric epilog/auth epilog/output" ;;
+    service) echo "$common" ;;
+    service/web) echo "$common service" ;;
+    tests | tests/*) echo "*" ;;
+    *) echo "!" ;;
+  esac
+}
+
+# Where a library's header may appear, as prefixes of paths; "*" for everywhere.
+owner() {
+  case $1 in
+    json-c/*) echo "common/base/json." ;;
+    sqlite3.h) echo "common/base/sqlite." ;;
+    toml++/*) echo "common/base/toml." ;;
+    ini.h | INIReader.h) echo "common/base/ini." ;;
+    spdlog/*) echo "common/base/log." ;;
+    hs/* | hs.h) echo "common/engine/literal_matcher." ;;
+    pcre2.h) echo "common/base/regex." ;;
+    isa-l.h | isa-l/* | zstd.h | zlib.h) echo "common/base/decode." ;;
+    curl/*) echo "common/base/http." ;;
+    CLI/*) echo "epilog/ service/" ;;
+    microhttpd.h) echo "service/httpd." ;;
+    rapidjson/*) echo "common/base/ common/model/ service/" ;;
+    sha2.h | md5.h | sha.h) echo "common/base/digest." ;;
+    slurm/spank.h) echo "spank/" ;;
+    slurm/*) echo "!" ;;
+    iostream | regex) echo "!" ;;
+    cmocka.h) echo "!" ;;
+    *) echo "*" ;;
+  esac
+}
+
+bad=0
+complain() {
+  echo "$*"
+  bad=1
+}
+
+is_owner() { # FILE PREFIX...
+  file=$1
+  shift
+  for prefix in "$@"; do
+    case $file in "$prefix"*) return 0 ;; esac
+  done
+  return 1
+}
+
+check_ours() { # FILE FOLDER ALLOWED
+  for to in $(sed -n 's|^ *# *include "\(.*\)/[^/]*"$|\1|p' "$1" | sort -u); do
+    case " $2 $3 " in
+      *" $to "*) ;;
+      *) complain "$1 includes $to, but $2 may include only: ${3:-itself}" ;;
+    esac
+  done
+  for to in $(sed -n 's|^ *# *include "\([^/]*\)"$|\1|p' "$1"); do
+    complain "$1 includes \"$to\"; write the path from the root"
+  done
+}
+
+check_theirs() { # FILE
+  for header in $(sed -n 's|^ *# *include <\(.*\)>$|\1|p' "$1"); do
+    where=$(owner "$header")
+    [ "$where" != "*" ] || continue
+    # shellcheck disable=SC2086 # a list of prefixes
+    is_owner "$1" $where || complain "$1 includes <$header>, which belongs to: $where"
+  done
+}
+
+for file in $(find common spank epilog service tests \
+  -name '*.cc' -o -name '*.hh' -o -name '*.c' -o -name '*.h' 2>/dev/null | sort); do
+  from=$(dirname "$file")
+  may=$(allowed "$from")
+  if [ "$may" = "!" ]; then
+    complain "$from has no line in tests/test_layering.sh"
+    continue
+  fi
+  [ "$may" != "*" ] || continue
+  check_ours "$file" "$from" "$may"
+  check_theirs "$file"
+done
+exit $bad
