@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The head of a log line in every dialect we know: time stamps, host and program of syslog, rank
+// and node prefixes of launchers. Pure; any bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/base/time.hh"
+#include "common/model/context.hh"
+#include "common/model/observation.hh"
+
+namespace nvab {
+
+enum class StampKind { none, zoned, zoneless, yearless, time_of_day, uptime };
+
+// What one line says of itself, before the message.
+struct LineHead {
+  StampKind stamp = StampKind::none;
+  // zoned: UTC. zoneless: the clock's digits taken as UTC. yearless: in year 1970. time_of_day and
+  // uptime: since midnight or boot.
+  Time time{};
+  std::string_view node;  // host of syslog, node of a launcher's or NCCL's prefix
+  std::optional<int> rank, task, local_rank;
+  std::string_view app;  // "kernel", "slurmd"
+  std::optional<int> pid;
+  std::string_view severity;
+  bool is_kernel = false;    // the transport says so ("kernel:" tag in syslog, a dmesg stream)
+  std::string_view message;  // what is left; for JSON lines see unwrap_json
+};
+
+LineHead parse_head(std::string_view line, Source source);
+
+// Lines that are JSON objects ({"body":…}, {"log":…}, {"msg":…}, {"MESSAGE":…}): the text and what
+// else is known. Nothing when it is not such a line.
+struct JsonLine {
+  std::string message, node, app, severity;
+  std::optional<Time> time;
+  std::optional<int> rank, pid;
+};
+std::optional<JsonLine> unwrap_json(std::string_view line);
+
+// What is known of a whole stream, so that its lines can be dated and placed.
+struct StreamInfo {
+  std::string name;  // becomes Origin::stream
+  Source source = Source::applog;
+  std::string node;               // default for lines that name none (file name "gn13.dmesg")
+  std::optional<int> rank, task;  // from the file name ("task_5.log", "rsl.error.0037")
+  Duration zone{0};               // to subtract from zoneless stamps
+  std::optional<int> year;        // of the first line, for yearless stamps
+  std::optional<Time> boot;       // for uptime stamps
+  std::optional<Time> day;        // midnight before the first line, for time-of-day stamps
+  bool is_dmesg = false;
+  Trust trust = Trust::user;  // system for syslog files, kernel where the transport proves it
+};
+
+// Fills a StreamInfo from the file's name and from samples of its head and tail (each up to 64 KiB,
+// tail empty when unknown) against the job's window: year across New Year, zone (whole quarters of
+// an hour that put the stream into the window), boot time (a wall-clock anchor in the lines, else
+// the tail is taken to be no later than the job's end), day.
+StreamInfo probe_stream(std::string_view name, Source source, std::string_view head,
+                        std::string_view tail, const ExecutionContext& context);
+
+// The stamp as a UTC time, given the stream; nothing where that is not known. `previous` is the
+// time of the line before, used for the roll-over of years and days.
+std::optional<Time> resolve(const LineHead& head, const StreamInfo& stream,
+                            std::optional<Time> previous);
+
+}  // namespace nvab
