@@ -27,7 +27,7 @@ MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .PHONY: all check check-threads tests install uninstall clean distclean dist distcheck lint lint-quick \
-        layering bench fuzz help
+        tidy layering bench fuzz fuzz-run help
 all:
 
 V ?= 0
@@ -108,7 +108,9 @@ $(foreach l,$(lists),$(if $(call differ,$($(l)_src),$(file <obj/$(l).list),obj/$
   $(file >obj/$(l).list,$($(l)_src))))
 obj/%.list: ;
 
-all: $(epilog_bin) $(service_bin) $(web_bin) $(handoff_bin) $(plugin)
+common_libs := obj/libengine.a obj/libmodel.a obj/libbase.a obj/libwire.a
+
+all: $(common_libs) $(epilog_bin) $(service_bin) $(web_bin) $(handoff_bin) $(plugin)
 
 # ---- compile ---------------------------------------------------------------
 obj/plain/%.o: $(srcdir)/%.cc config.mk $(srcdir)/Makefile
@@ -149,8 +151,6 @@ obj/lib$(1).a: $(call obj,$($(1)_src)) $(2) obj/$(1).list
 endef
 $(foreach a,$(filter-out engine,$(archives)),$(eval $(call archive_rule,$(a))))
 $(eval $(call archive_rule,engine,obj/gen/builtin_packs.o))
-
-common_libs := obj/libengine.a obj/libmodel.a obj/libbase.a obj/libwire.a
 
 $(epilog_bin): obj/libepilog.a $(common_libs)
 	$(call quiet,LD,$@)$(link) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(libs)
@@ -196,7 +196,7 @@ CTestTestfile.cmake: obj/test_list.list $(addprefix $(srcdir)/,$(test_list_src))
 	$(call quiet,GEN,$@)sh $(srcdir)/tests/ctest_list.sh $(abspath $(srcdir)) $(CURDIR) $(test_list_src) > $@
 
 tests: $(tests) $(fuzz_tests)
-run_ctest = $(CTEST) --output-on-failure --no-tests=error -j $(or $(JOBS),2)
+run_ctest = $(CTEST) --output-on-failure --no-tests=error -j $(or $(JOBS),$(shell nproc))
 check: all tests CTestTestfile.cmake
 	@test "$(CTEST)" != no || { echo "ctest not found (Debian: cmake)"; exit 1; }
 	$(run_ctest) $(CTESTFLAGS)
@@ -242,6 +242,80 @@ uninstall:
 # ---- checks on the source ---------------------------------------------------------
 layering:
 	SRCDIR=$(abspath $(srcdir)) sh $(srcdir)/tests/test_layering.sh
+
+lint: lint-quick tidy
+lint-quick:
+	cd $(srcdir) && sh tests/lint.sh
+
+# clang-tidy takes seconds a file, so a file is looked at again only when its
+# object was: the stamp depends on it. `make -j2 tidy` uses both cores.
+tidied := $(filter-out obj/gen/%,$(patsubst obj/%.o,obj/tidy/%.ok,$(call obj,$(foreach a, \
+  $(filter-out support,$(archives)),$($(a)_src)) $(epilog_main) $(service_main) $(web_main) $(handoff_src))))
+tidy: $(tidied)
+$(tidied): $(srcdir)/.clang-tidy
+obj/tidy/%.ok: $(srcdir)/%.cc obj/%.o
+	@mkdir -p $(@D)
+	$(call quiet,TIDY,$<)cd $(srcdir) && clang-tidy --quiet $*.cc -- -std=c++20 -I. $(CPPFLAGS) $(lib_cflags) \
+	  $(SLURM_CPPFLAGS) -DNVAB_VERSION='""' -DNVAB_SYSCONFDIR='""' -DNVAB_LIBEXECDIR='""' -DNVAB_STATEDIR='""' \
+	  2>$(CURDIR)/$(@:.ok=.log) || { cat $(CURDIR)/$(@:.ok=.log); exit 1; }
+	@touch $@
+obj/tidy/%.ok: $(srcdir)/%.c obj/%.o
+	@mkdir -p $(@D)
+	$(call quiet,TIDY,$<)cd $(srcdir) && clang-tidy --quiet $*.c -- -std=c11 -D_GNU_SOURCE -I. $(CPPFLAGS) \
+	  2>$(CURDIR)/$(@:.ok=.log) || { cat $(CURDIR)/$(@:.ok=.log); exit 1; }
+	@touch $@
+
+# ---- fuzzing ------------------------------------------------------------------------
+# Coverage has to be compiled into everything, hence a build folder of its own.
+# New inputs and crashes stay there; copy the interesting ones to tests/fuzz/corpus/NAME.
+FUZZ_SECONDS ?= 60
+fuzz:
+	@mkdir -p build-fuzz
+	cd build-fuzz && { test -f config.mk || $(abspath $(srcdir))/configure CC="$(filter ccache,$(CC)) clang" \
+	  CXX="$(filter ccache,$(CXX)) clang++" --enable-sanitizers=address,undefined,fuzzer-no-link; }
+	$(MAKE) -C build-fuzz fuzz-run
+
+fuzz-run: $(fuzz_tests)
+	@test -n "$(libfuzzer)" || { echo "this build has no libFuzzer; 'make fuzz' makes one that has"; exit 1; }
+	@set -e; for target in $(fuzz_tests); do \
+	  name=$${target##*/fuzz_}; \
+	  case "$(FUZZ)" in ''|"$$name") ;; *) continue ;; esac; \
+	  mkdir -p corpus/$$name; stored=$(srcdir)/tests/fuzz/corpus/$$name; \
+	  echo "== fuzz $$name for $(FUZZ_SECONDS) s"; \
+	  $$target -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
+	    -artifact_prefix=crash-$$name- corpus/$$name $$(test -d $$stored && echo $$stored) || \
+	    { echo "the input that failed is in $(CURDIR)/crash-$$name-*"; exit 1; }; \
+	done
+
+# ---- release ----------------------------------------------------------------------
+distname := $(PACKAGE)-$(VERSION)
+dist: $(srcdir)/configure
+	@cd $(srcdir) && git rev-parse --git-dir >/dev/null 2>&1 || { echo "make dist needs a git clone: git lists the files"; exit 1; }
+	rm -rf $(distname) && mkdir $(distname)
+	cd $(srcdir) && { git ls-files -z; printf 'configure\0'; } | sort -zu \
+	  | tar --null -T - -cf - | tar -xf - -C $(CURDIR)/$(distname)
+	tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$$(cd $(srcdir) && git log -1 --format=%ct)" \
+	  -cf - $(distname) | gzip -9n > $(distname).tar.gz
+	rm -rf $(distname)
+
+# The cluster tests have run in `make check`; here they would only cost minutes.
+DISTCHECK_CTESTFLAGS ?= -LE slurm
+distcheck: dist
+	test ! -d distcheck.d || chmod -R u+w distcheck.d
+	rm -rf distcheck.d && mkdir -p distcheck.d/build
+	tar -xzf $(distname).tar.gz -C distcheck.d
+	chmod -R a-w distcheck.d/$(distname)
+	cd distcheck.d/$(distname) && find . | sort > ../before
+	cd distcheck.d/build && ../$(distname)/configure --prefix=/usr CC="$(CC)" CXX="$(CXX)" $(DISTCHECK_CONFIGURE)
+	$(MAKE) -C distcheck.d/build check CTESTFLAGS="$(DISTCHECK_CTESTFLAGS)"
+	$(MAKE) -C distcheck.d/build install DESTDIR=$(CURDIR)/distcheck.d/root
+	$(MAKE) -C distcheck.d/build uninstall DESTDIR=$(CURDIR)/distcheck.d/root
+	@left=$$(find distcheck.d/root ! -type d); test -z "$$left" || { echo "uninstall left: $$left"; exit 1; }
+	$(MAKE) -C distcheck.d/build distclean
+	@cd distcheck.d/$(distname) && find . | sort | diff ../before - || { echo "the build wrote into the source tree"; exit 1; }
+	@left=$$(find distcheck.d/build -mindepth 1); test -z "$$left" || { echo "distclean left: $$left"; exit 1; }
+	chmod -R u+w distcheck.d && rm -rf distcheck.d
+	@echo "$(distname).tar.gz is ready"
 
 clean:
 	rm -rf obj Testing CTestTestfile.cmake

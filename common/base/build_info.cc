@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one file that is compiled with the version and the paths (see the Makefile).
+#include "common/base/build_info.hh"
+
+namespace nvab {
+
+const BuildInfo& build_info() {
+  static constexpr BuildInfo kBuildInfo = {
+      .version = NVAB_VERSION,
+      .sysconf_dir = NVAB_SYSCONFDIR,
+      .libexec_dir = NVAB_LIBEXECDIR,
+      .state_dir = NVAB_STATEDIR,
+  };
+  return kBuildInfo;
+}
+
+}  // namespace nvab
