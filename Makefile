@@ -201,9 +201,9 @@ check: all tests CTestTestfile.cmake
 	@test "$(CTEST)" != no || { echo "ctest not found (Debian: cmake)"; exit 1; }
 	$(run_ctest) $(CTESTFLAGS)
 
-threaded := $(if $(test_src),$(shell cd $(srcdir) && grep -lE '^(//|\#) ctest:.* threads' $(test_src)))
-check-threads: all $(patsubst %.cc,obj/%,$(threaded)) CTestTestfile.cmake
-	$(run_ctest) -L threads $(CTESTFLAGS)
+threaded := $(if $(test_src)$(test_sh),$(shell cd $(srcdir) && grep -lE '^(//|\#) ctest:.* threads' $(test_src) $(test_sh)))
+check-threads: all $(patsubst %.cc,obj/%,$(filter %.cc,$(threaded))) CTestTestfile.cmake
+	$(if $(threaded),$(run_ctest) -L threads $(CTESTFLAGS),@echo 'no test says "ctest: threads"')
 
 bench: all $(benches)
 	@for b in $(patsubst %,$(CURDIR)/%,$(benches)) $(addprefix $(abspath $(srcdir))/,$(bench_sh)); do \
@@ -320,7 +320,7 @@ distcheck: dist
 clean:
 	rm -rf obj Testing CTestTestfile.cmake
 distclean: clean
-	rm -f config.mk config.status config.log
+	rm -f config.mk config.status config.log config.args
 	$(if $(filter-out .,$(srcdir)),rm -f Makefile)
 
 help:
