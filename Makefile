@@ -26,6 +26,7 @@ endif
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
+.SECONDARY:
 .PHONY: all check check-threads tests install uninstall clean distclean dist distcheck lint lint-quick \
         tidy layering bench fuzz fuzz-run help
 all:
