@@ -102,5 +102,7 @@ Result<Pack> parse_pack(std::string_view file_name, std::string_view text);
 
 std::string_view to_string(Role role);
 std::string_view to_string(Blame blame);
+std::string_view to_string(Reach reach);
+std::string_view to_string(MetricTest test);
 
 }  // namespace nvab
