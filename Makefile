@@ -26,6 +26,7 @@ endif
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
+.SECONDARY:
 .PHONY: all check check-threads tests install uninstall clean distclean dist distcheck lint lint-quick \
         tidy layering bench fuzz fuzz-run help
 all:
@@ -201,9 +202,9 @@ check: all tests CTestTestfile.cmake
 	@test "$(CTEST)" != no || { echo "ctest not found (Debian: cmake)"; exit 1; }
 	$(run_ctest) $(CTESTFLAGS)
 
-threaded := $(if $(test_src),$(shell cd $(srcdir) && grep -lE '^(//|\#) ctest:.* threads' $(test_src)))
-check-threads: all $(patsubst %.cc,obj/%,$(threaded)) CTestTestfile.cmake
-	$(run_ctest) -L threads $(CTESTFLAGS)
+threaded := $(if $(test_src)$(test_sh),$(shell cd $(srcdir) && grep -lE '^(//|\#) ctest:.* threads' $(test_src) $(test_sh)))
+check-threads: all $(patsubst %.cc,obj/%,$(filter %.cc,$(threaded))) CTestTestfile.cmake
+	$(if $(threaded),$(run_ctest) -L threads $(CTESTFLAGS),@echo 'no test says "ctest: threads"')
 
 bench: all $(benches)
 	@for b in $(patsubst %,$(CURDIR)/%,$(benches)) $(addprefix $(abspath $(srcdir))/,$(bench_sh)); do \
@@ -320,7 +321,7 @@ distcheck: dist
 clean:
 	rm -rf obj Testing CTestTestfile.cmake
 distclean: clean
-	rm -f config.mk config.status config.log
+	rm -f config.mk config.status config.log config.args
 	$(if $(filter-out .,$(srcdir)),rm -f Makefile)
 
 help:

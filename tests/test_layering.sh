@@ -85,16 +85,48 @@ check_theirs() { # FILE
   done
 }
 
-for file in $(find common spank epilog service tests \
-  -name '*.cc' -o -name '*.hh' -o -name '*.c' -o -name '*.h' 2>/dev/null | sort); do
-  from=$(dirname "$file")
-  may=$(allowed "$from")
-  if [ "$may" = "!" ]; then
-    complain "$from has no line in tests/test_layering.sh"
-    continue
+check_tree() { # the tree in the current folder
+  bad=0
+  for file in $(find common spank epilog service tests \
+    -name '*.cc' -o -name '*.hh' -o -name '*.c' -o -name '*.h' 2>/dev/null | sort); do
+    from=$(dirname "$file")
+    may=$(allowed "$from")
+    if [ "$may" = "!" ]; then
+      complain "$from has no line in tests/test_layering.sh"
+      continue
+    fi
+    [ "$may" != "*" ] || continue
+    check_ours "$file" "$from" "$may"
+    check_theirs "$file"
+  done
+  return $bad
+}
+
+check_tree || exit 1
+
+# The check itself must be able to refuse: each planted file breaks one rule.
+planted=$(mktemp -d)
+trap 'rm -rf "$planted"' EXIT
+cd "$planted"
+refuses() { # FILE LINE COMPLAINT
+  mkdir -p "$(dirname "$1")"
+  echo "$2" >"$1"
+  if said=$(check_tree); then
+    echo "not refused: $1 with $2"
+    exit 1
   fi
-  [ "$may" != "*" ] || continue
-  check_ours "$file" "$from" "$may"
-  check_theirs "$file"
-done
-exit $bad
+  case $said in
+    *"$3"*) ;;
+    *)
+      echo "refused $1 with $2, but said: $said"
+      exit 1
+      ;;
+  esac
+  rm "$1"
+}
+refuses common/base/a.cc '#include "common/model/verdict.hh"' 'but common/base may include only'
+refuses spank/a.cc '#include "common/base/result.hh"' 'but spank may include only: common/wire'
+refuses service/a.cc '#include "epilog/queue.hh"' 'but service may include only'
+refuses epilog/a.cc '#include <sqlite3.h>' 'belongs to: common/base/sqlite.'
+refuses common/engine/x/a.cc '#include "a.hh"' 'write the path from the root'
+refuses common/extra/a.hh '' 'common/extra has no line'
