@@ -70,6 +70,18 @@ static void invalid_bytes_become_the_replacement_character_and_are_counted(void*
   }
 }
 
+static void replacing_invalid_utf8_keeps_controls(void**) {
+  std::size_t replaced = 0;
+  const std::string_view bytes(
+      "\x1B[1m\r\0a\xFF"
+      "b\xE9",
+      10);
+  const std::string_view wanted("\x1B[1m\r\0a\uFFFDb\uFFFD", 14);
+  assert_true(replace_invalid_utf8(bytes, &replaced) == wanted);
+  assert_int_equal(replaced, 2);
+  assert_true(replace_invalid_utf8("ü").size() == 2);
+}
+
 static void controls_and_colours_are_dropped(void**) {
   std::size_t replaced = 0;
   assert_string_equal(sanitize(std::string_view("a\0b\rc\x7F", 6), &replaced).c_str(), "abc");
@@ -128,6 +140,7 @@ int main() {
       cmocka_unit_test(numbers_are_whole_strings),
       cmocka_unit_test(valid_utf8_passes_untouched),
       cmocka_unit_test(invalid_bytes_become_the_replacement_character_and_are_counted),
+      cmocka_unit_test(replacing_invalid_utf8_keeps_controls),
       cmocka_unit_test(controls_and_colours_are_dropped),
       cmocka_unit_test(an_unfinished_escape_costs_only_itself),
       cmocka_unit_test(an_excerpt_is_cut_between_characters),

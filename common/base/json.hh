@@ -3,7 +3,7 @@
 // type). For documents of moderate size; big request bodies are read with RapidJSON elsewhere.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -32,15 +32,20 @@ class Json {
 
   static Json object();
   static Json array();
-  static Json of(std::string_view text);  // not UTF-8: sanitised
+  static Json of(std::string_view text);  // invalid UTF-8 is replaced
   static Json of(const char* text) { return of(std::string_view(text)); }
   static Json of(bool value);
-  static Json of(std::int64_t value);
-  static Json of(int value) { return of(static_cast<std::int64_t>(value)); }
+  static Json of(long long value);
+  static Json of(unsigned long long value);
+  static Json of(int value) { return of(static_cast<long long>(value)); }
+  static Json of(long value) { return of(static_cast<long long>(value)); }
+  static Json of(unsigned value) { return of(static_cast<unsigned long long>(value)); }
+  static Json of(unsigned long value) { return of(static_cast<unsigned long long>(value)); }
   static Json of(double value);  // shortest decimal that reads back the same; not finite: null
   static Json of(Time time);     // RFC 3339
 
-  // The whole text must be one JSON value. Errors: malformed, with line and column.
+  // The whole text must be one JSON value, nested at most kMaxJsonDepth deep; invalid UTF-8 is
+  // replaced, of equal keys the last counts. Errors: malformed, with line and column (in bytes).
   static Result<Json> parse(std::string_view text);
 
   bool is_null() const;
@@ -52,7 +57,7 @@ class Json {
 
   // Nothing when the type differs.
   std::optional<std::string> as_string() const;
-  std::optional<std::int64_t> as_int() const;  // also a whole double, also nothing out of range
+  std::optional<long long> as_int() const;  // also a whole double, also nothing out of range
   std::optional<double> as_double() const;
   std::optional<bool> as_bool() const;
 

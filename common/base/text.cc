@@ -185,6 +185,25 @@ std::string sanitize(std::string_view bytes, std::size_t* replaced) {
   return out;
 }
 
+std::string replace_invalid_utf8(std::string_view bytes, std::size_t* replaced) {
+  std::string out;
+  std::size_t lost = 0;
+  std::size_t kept = 0;  // up to here `out` holds everything
+  for (std::size_t i = 0; i < bytes.size();) {
+    const std::size_t length = byte_at(bytes, i) < 0x80 ? 1 : multibyte_length(bytes, i);
+    if (length == 0) {
+      out.append(bytes, kept, i - kept);
+      out += kReplacement;
+      ++lost;
+      kept = i + 1;
+    }
+    i += std::max<std::size_t>(length, 1);
+  }
+  out.append(bytes, kept);
+  if (replaced != nullptr) *replaced += lost;
+  return out;
+}
+
 std::string excerpt(std::string_view text, std::size_t limit) {
   if (text.size() <= limit) return std::string(text);
   std::size_t end = limit;

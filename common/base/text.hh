@@ -26,6 +26,10 @@ std::optional<double> parse_double(std::string_view text);
 // is increased by the number of bytes that were not kept.
 std::string sanitize(std::string_view bytes, std::size_t* replaced = nullptr);
 
+// Valid UTF-8: each invalid byte becomes U+FFFD and adds one to `replaced`; controls stay, for
+// formats that escape them. For what people will see use sanitize().
+std::string replace_invalid_utf8(std::string_view bytes, std::size_t* replaced = nullptr);
+
 // The first `limit` bytes, cut at a character border, with "…" when something was cut.
 std::string excerpt(std::string_view text, std::size_t limit);
 
