@@ -144,7 +144,7 @@ std::string format_duration(Duration duration) {
   if (micros < 1'000'000) {
     std::snprintf(buffer, sizeof buffer, "%lldms", micros / 1000);
   } else if (seconds < 60) {
-    std::snprintf(buffer, sizeof buffer, "%.1fs", static_cast<double>(micros / 100'000) / 10);
+    std::snprintf(buffer, sizeof buffer, "%lld.%llds", seconds, micros / 100'000 % 10);
   } else if (seconds < 3600) {
     std::snprintf(buffer, sizeof buffer, "%lldm %02llds", seconds / 60, seconds % 60);
   } else if (seconds < 86'400) {

@@ -32,7 +32,7 @@ void convert_table(const toml::table& table, Toml* out) {
   out->kind = Toml::Kind::table;
   out->members.reserve(table.size());
   for (const auto& [key, value] : table) {
-    out->members.emplace_back(std::string(key.str()), convert(value));
+    out->members.push_back({std::string(key.str()), convert(value)});
   }
 }
 

@@ -99,10 +99,11 @@ static const struct {
 const char* nvab_step_text(uint32_t step_id, char out[NVAB_STEP_TEXT_SIZE]) {
   char digits[21];
   for (size_t i = 0; i < sizeof named_steps / sizeof named_steps[0]; i++) {
-    if (named_steps[i].id == step_id) return strcpy(out, named_steps[i].name);
+    const char* name = named_steps[i].name;
+    if (named_steps[i].id == step_id) return memcpy(out, name, strlen(name) + 1);
   }
   nvab_format_u64(step_id, digits);
-  return strcpy(out, digits);
+  return memcpy(out, digits, strlen(digits) + 1);
 }
 
 bool nvab_step_number(const char* text, uint32_t* step_id) {
