@@ -95,6 +95,10 @@ void read_outcome(TomlFields* fields, Rule* rule) {
   std::vector<std::string_view> words;
   for (const OutcomeRow& row : outcomes()) words.push_back(row.outcome);
   const int index = fields->index_of("outcome", words);
+  const int everywhere = fields->index_of("everywhere", words);
+  if (everywhere >= 0) rule->everywhere = words[static_cast<std::size_t>(everywhere)];
+  const int only_some = fields->index_of("only_some", words);
+  if (only_some >= 0) rule->only_some = words[static_cast<std::size_t>(only_some)];
   if (index >= 0) {
     rule->outcome = words[static_cast<std::size_t>(index)];
     if (outcomes()[static_cast<std::size_t>(index)].blames_node) rule->blames = Blame::node;

@@ -69,7 +69,10 @@ struct Rule {
   bool caseless = false;
   std::optional<MetricMatch> metric;
   Role role = Role::root;
-  std::string outcome;         // one of outcomes(); required for role root, optional for cascade
+  std::string outcome;  // one of outcomes(); required for role root, optional for cascade
+  // The outcome instead, when every node of a job of several shows the symptom ("software_mismatch"
+  // for a driver that is too old everywhere), and when only some of them do. Empty: no difference.
+  std::string everywhere, only_some;
   Blame blames = Blame::none;  // default: node when the outcome blames nodes
   // How surely this symptom alone, seen in a failed job near its end, is why it ended: 1..100.
   // 90: documented as fatal; 70: usually fatal; 50: often survived; 30: weak hint.
