@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The signs of life of a job, and the marks that follow from them.
+#include <algorithm>
+
+#include "common/base/text.hh"
+#include "common/engine/filter/filters.hh"
+
+namespace nvab {
+namespace {
+
+// A failure stops a synchronous job within a step; lines in flight and slower writers need a
+// little. Progress later than this after an event means that the job lived on.
+constexpr Duration kRecoveryGrace = std::chrono::seconds(60);
+
+std::string stream_key(const Event& event) {
+  std::string key = event.origin.stream;
+  if (event.place.rank) key += '#' + std::to_string(*event.place.rank);
+  return key;
+}
+
+void note_progress(ProgressFacts* facts, const Event& event) {
+  facts->any = true;
+  const std::optional<Time> time = event.last_time ? event.last_time : event.time;
+  const bool checkpoint = !event.capture("checkpoint").empty();
+  const bool done = !event.capture("done").empty();
+  if (time && event.time_quality != TimeQuality::none) {
+    if (!facts->last_time || *time > *facts->last_time) facts->last_time = time;
+    if (checkpoint && (!facts->last_checkpoint || *time > *facts->last_checkpoint)) {
+      facts->last_checkpoint = time;
+    }
+    if (done && (!facts->done_time || *time < *facts->done_time)) facts->done_time = time;
+  }
+  if (const auto step = parse_int(event.capture("step")); step && !checkpoint) {
+    facts->last_step = std::max(facts->last_step.value_or(0), *step);
+  }
+  std::uint64_t& last = facts->last_line[stream_key(event)];
+  last = std::max(last, event.origin.line);
+  if (done) {
+    facts->done = true;
+    std::uint64_t& line = facts->done_line[event.origin.stream];
+    if (line == 0 || event.origin.line < line) line = event.origin.line;
+  }
+}
+
+// Progress by the clock after the event, or by line in its own stream.
+bool progressed_after(const Analysis& a, const Event& event) {
+  const ProgressFacts& facts = a.progress;
+  if (event.time && facts.last_time && event.time_quality == TimeQuality::exact) {
+    return *facts.last_time > *event.time + kRecoveryGrace;
+  }
+  const auto last = facts.last_line.find(stream_key(event));
+  return last != facts.last_line.end() && event.origin.line > 0 && last->second > event.origin.line;
+}
+
+}  // namespace
+
+void read_progress(Analysis& a) {
+  for (const Event& event : a.events) {
+    if (event.rule->role == Role::progress && event.counts()) note_progress(&a.progress, event);
+  }
+}
+
+void mark_recovered(Analysis& a) {
+  for (Event& event : a.events) {
+    if (!event.counts()) continue;
+    const bool symptom = event.rule->role == Role::root || event.rule->role == Role::cascade;
+    if (!symptom || event.source == Source::scheduler || event.source == Source::task_exits)
+      continue;
+    if (progressed_after(a, event)) event.mark = Mark::recovered;
+  }
+}
+
+}  // namespace nvab
