@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hypotheses from what no other event explains, and their confidence. The method (nvab-rules(5),
+// "Confidence"): the rule's strength is the prior; each independent source that agrees removes 40 %
+// of the doubt, each explained effect kind up to three 20 %; distance from the end without effects
+// in between subtracts; a competitor of another sub-domain subtracts the more the closer it is. A
+// total order decides ties.
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "common/engine/refine/refine.hh"
+
+namespace nvab {
+namespace {
+
+// Symptoms of one fault on one node come within this of each other.
+constexpr Duration kSameFault = std::chrono::seconds(90);
+
+std::string blamed_unit(const Event& event) {
+  switch (event.rule->blames) {
+    case Blame::none:
+      return "rule/" + event.rule->id;
+    case Blame::peer:
+      return "peer";
+    case Blame::node:
+    case Blame::nic:
+    case Blame::gpu:
+      return "node/" + event.place.node;
+  }
+  return {};
+}
+
+bool near_in_time(const Event& a, const Event& b) {
+  if (!a.time || !b.time) return true;
+  const Duration apart = *a.time > *b.time ? *a.time - *b.time : *b.time - *a.time;
+  return apart <= kSameFault;
+}
+
+bool belongs(const Analysis& a, const Hypothesis& hypothesis, const Event& event) {
+  const Event& root = a.events[static_cast<std::size_t>(hypothesis.root)];
+  if (hypothesis.outcome != event.rule->outcome) return false;
+  if (blamed_unit(root) != blamed_unit(event)) return false;
+  return event.rule->blames == Blame::none || near_in_time(root, event);
+}
+
+void add_culprits(Hypothesis* hypothesis, const Event& event) {
+  const Place& place = event.place;
+  const auto add = [](auto* list, auto value) {
+    if (std::find(list->begin(), list->end(), value) == list->end()) list->push_back(value);
+  };
+  if (place.rank) add(&hypothesis->ranks, *place.rank);
+  if (event.rule->blames == Blame::peer) {
+    for (const std::string& peer : place.peers) add(&hypothesis->nodes, peer);
+    if (place.peers.empty() && !place.node.empty()) add(&hypothesis->nodes, place.node);
+    return;
+  }
+  if (event.rule->blames == Blame::none || place.node.empty()) return;
+  add(&hypothesis->nodes, place.node);
+  if (event.rule->blames == Blame::gpu &&
+      (place.gpu || !place.pci.empty() || !place.uuid.empty())) {
+    add(&hypothesis->gpus, GpuRef{place.node, place.gpu, place.pci, place.uuid});
+  }
+  if (event.rule->blames == Blame::nic && !place.nic.empty()) {
+    add(&hypothesis->nics, NicRef{place.node, place.nic, place.port});
+  }
+}
+
+void gather(Analysis& a, Role role) {
+  for (std::size_t i = 0; i < a.events.size(); ++i) {
+    const Event& event = a.events[i];
+    if (!event.counts() || event.rule->role != role || event.cause >= 0) continue;
+    if (event.rule->outcome.empty()) continue;
+    Hypothesis* home = nullptr;
+    for (Hypothesis& hypothesis : a.hypotheses) {
+      if (belongs(a, hypothesis, event)) home = &hypothesis;
+    }
+    if (home == nullptr) {
+      a.hypotheses.push_back({});
+      home = &a.hypotheses.back();
+      home->root = static_cast<int>(i);
+      home->outcome = event.rule->outcome;
+    }
+    home->events.push_back(static_cast<int>(i));
+    home->drain |= event.rule->drain;
+    add_culprits(home, event);
+  }
+}
+
+// Direct and indirect effects, and confirmations: all that the hypothesis accounts for.
+void add_support(Analysis& a, std::vector<int>* home) {
+  for (std::size_t i = 0; i < a.events.size(); ++i) {
+    int at = a.events[i].cause;
+    while (at >= 0 && (*home)[static_cast<std::size_t>(at)] < 0) {
+      at = a.events[static_cast<std::size_t>(at)].cause;
+    }
+    if (at < 0 || (*home)[i] >= 0) continue;
+    (*home)[i] = (*home)[static_cast<std::size_t>(at)];
+    a.hypotheses[static_cast<std::size_t>((*home)[i])].events.push_back(static_cast<int>(i));
+  }
+}
+
+bool confirms(const Event& root, const Event& witness) {
+  const bool related = names_rule(root.rule->explains, witness.rule->id) ||
+                       names_rule(witness.rule->explains, root.rule->id);
+  if (!related) return false;
+  if (!root.place.node.empty() && !witness.place.node.empty()) {
+    return root.place.node == witness.place.node || witness.rule->reach == Reach::job;
+  }
+  return true;
+}
+
+void add_confirmations(Analysis& a) {
+  for (std::size_t i = 0; i < a.events.size(); ++i) {
+    const Event& event = a.events[i];
+    if (!event.counts() || event.rule->role != Role::confirmation) continue;
+    for (Hypothesis& hypothesis : a.hypotheses) {
+      if (!confirms(a.events[static_cast<std::size_t>(hypothesis.root)], event)) continue;
+      hypothesis.events.push_back(static_cast<int>(i));
+    }
+  }
+}
+
+// A source of evidence is independent of another when another program in another place wrote it.
+std::size_t independent_sources(const Analysis& a, const Hypothesis& hypothesis) {
+  std::set<Source> sources;
+  for (const int index : hypothesis.events) {
+    const Event& event = a.events[static_cast<std::size_t>(index)];
+    if (event.rule->role != Role::cascade) sources.insert(event.source);
+  }
+  return std::max<std::size_t>(1, sources.size());
+}
+
+std::size_t effect_kinds(const Analysis& a, const Hypothesis& hypothesis) {
+  std::set<std::string_view> kinds;
+  for (const int index : hypothesis.events) {
+    const Event& event = a.events[static_cast<std::size_t>(index)];
+    if (event.cause >= 0) kinds.insert(event.rule->id);
+  }
+  return kinds.size();
+}
+
+double doubt_by_distance(const Analysis& a, const Hypothesis& hypothesis, std::size_t effects) {
+  const Event& root = a.events[static_cast<std::size_t>(hypothesis.root)];
+  if (effects > 0 || !root.time || !a.context.end_time) return 1.0;
+  if (root.time_quality != TimeQuality::exact) return 1.0;
+  const std::optional<Time> latest =
+      a.events[static_cast<std::size_t>(hypothesis.events.back())].time;
+  const double minutes = to_seconds(*a.context.end_time - latest.value_or(*root.time)) / 60;
+  if (minutes <= 3) return 1.0;
+  return std::max(0.35, 1.0 - 0.2 * std::log2(minutes / 3));
+}
+
+// Of hypotheses about as likely as the best one, the one that surely came first goes to the front:
+// what fails later in a job that is already failing is seldom why.
+void prefer_the_first(Analysis& a) {
+  constexpr double kAboutAsLikely = 0.12;
+  std::size_t first = 0;
+  for (std::size_t i = 1; i < a.hypotheses.size(); ++i) {
+    if (a.hypotheses[i].confidence < a.hypotheses[0].confidence - kAboutAsLikely) break;
+    const Event& candidate = a.events[static_cast<std::size_t>(a.hypotheses[i].root)];
+    const Event& best = a.events[static_cast<std::size_t>(a.hypotheses[first].root)];
+    if (surely_after(best, candidate)) first = i;
+  }
+  const auto front = a.hypotheses.begin();
+  std::rotate(front, front + static_cast<long>(first), front + static_cast<long>(first) + 1);
+}
+
+}  // namespace
+
+SubDomain sub_domain_of(std::string_view outcome) {
+  const OutcomeRow* row = find_outcome(outcome);
+  return row == nullptr ? SubDomain::unknown : row->sub_domain;
+}
+
+void build_hypotheses(Analysis& a) {
+  gather(a, Role::root);
+  if (a.hypotheses.empty()) gather(a, Role::cascade);
+  std::vector<int> home(a.events.size(), -1);
+  for (std::size_t h = 0; h < a.hypotheses.size(); ++h) {
+    for (const int index : a.hypotheses[h].events)
+      home[static_cast<std::size_t>(index)] = static_cast<int>(h);
+  }
+  add_support(a, &home);
+  add_confirmations(a);
+}
+
+void rank_hypotheses(Analysis& a) {
+  for (Hypothesis& hypothesis : a.hypotheses) {
+    std::sort(hypothesis.events.begin(), hypothesis.events.end());
+    const Event& root = a.events[static_cast<std::size_t>(hypothesis.root)];
+    int strength = root.rule->strength;
+    for (const int index : hypothesis.events) {
+      const Event& event = a.events[static_cast<std::size_t>(index)];
+      if (event.cause < 0 && event.rule->role == root.rule->role) {
+        strength = std::max(strength, event.rule->strength);
+      }
+    }
+    const std::size_t effects = effect_kinds(a, hypothesis);
+    double doubt = 1.0 - strength / 100.0;
+    doubt *= std::pow(
+        0.6, static_cast<double>(std::min<std::size_t>(2, independent_sources(a, hypothesis) - 1)));
+    doubt *= std::pow(0.8, static_cast<double>(std::min<std::size_t>(3, effects)));
+    hypothesis.confidence = (1.0 - doubt) * doubt_by_distance(a, hypothesis, effects);
+    if (root.rule->generic) hypothesis.confidence *= 0.95;
+  }
+  std::sort(a.hypotheses.begin(), a.hypotheses.end(), [](const Hypothesis& l, const Hypothesis& r) {
+    return std::make_tuple(-l.confidence, l.root) < std::make_tuple(-r.confidence, r.root);
+  });
+  prefer_the_first(a);
+}
+
+}  // namespace nvab
