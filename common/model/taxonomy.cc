@@ -38,6 +38,8 @@ constexpr OutcomeRow kOutcomes[] = {
      "the job used more host memory than it was given"},
     {"host_out_of_memory", S::host_memory, A::resubmit_with_more_memory, false,
      "the node ran out of memory"},
+    {"host_allocation_failed", S::host_memory, A::resubmit_with_more_memory, false,
+     "the program could not get the host memory it asked for"},
     {"shm_full", S::host_memory, A::fix_before_retry, false, "/dev/shm was full"},
     // The machine.
     {"gpu_lost", S::gpu_hardware, A::requeue_exclude_nodes, true, "a GPU was lost"},
