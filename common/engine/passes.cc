@@ -24,6 +24,7 @@ constexpr Pass kPasses[] = {
     {"same_unit", Phase::final, "one GPU again and again, or several", judge_same_unit},
     {"silent_peer", Phase::final, "whom the others complain about", judge_silent_peer},
     {"spread", Phase::final, "everywhere, on some nodes, behind one switch", judge_spread},
+    {"collectives", Phase::final, "which rank kept the others waiting", judge_collectives},
     {"after_done", Phase::final, "crashes after the work was complete", judge_after_done},
     {"outcome", Phase::outcome, "the scheduler's word and the evidence together", decide_outcome},
     {"first_rank", Phase::post_outcome, "the rank that failed first", find_first_rank},

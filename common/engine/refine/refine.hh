@@ -15,6 +15,7 @@ void build_hypotheses(Analysis& analysis);
 void rank_hypotheses(Analysis& analysis);
 // final
 void judge_same_unit(Analysis& analysis);
+void judge_collectives(Analysis& analysis);
 void judge_spread(Analysis& analysis);
 void judge_silent_peer(Analysis& analysis);
 void judge_after_done(Analysis& analysis);
