@@ -73,6 +73,12 @@ static void numbers_in_names_compare_as_numbers(void**) {
   assert_false(host_less("n1", "n1"));
 }
 
+static void sorted_hosts_are_in_order_and_unique(void**) {
+  std::vector<std::string> hosts{"n10", "n2", "n10", "m1"};
+  nvab::sort_hosts(hosts);
+  assert_string_equal(nvab::join(hosts, " ").c_str(), "m1 n2 n10");
+}
+
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(ranges_expand_with_their_padding_in_the_order_given),
@@ -80,6 +86,7 @@ int main() {
       cmocka_unit_test(hosts_fold_into_sorted_ranges),
       cmocka_unit_test(folding_and_expanding_give_the_same_hosts_whatever_the_padding),
       cmocka_unit_test(numbers_in_names_compare_as_numbers),
+      cmocka_unit_test(sorted_hosts_are_in_order_and_unique),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -216,4 +216,9 @@ bool host_less(std::string_view a, std::string_view b) {
   return a < b;  // "n1" and "n01": equal as numbers, but not the same host
 }
 
+void sort_hosts(std::vector<std::string>& hosts) {
+  std::sort(hosts.begin(), hosts.end(), host_less);
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+}
+
 }  // namespace nvab

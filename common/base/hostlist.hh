@@ -24,5 +24,7 @@ std::string fold_hostlist(std::span<const std::string> hosts);
 
 // Order for people and for canonical output: numbers inside names compare as numbers.
 bool host_less(std::string_view a, std::string_view b);
+// Sorted by host_less, each host once: the form in which node lists are kept.
+void sort_hosts(std::vector<std::string>& hosts);
 
 }  // namespace nvab

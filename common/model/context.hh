@@ -58,7 +58,7 @@ struct ExecutionContext {
   std::string reason;
   std::optional<Time> submit_time, start_time, end_time;
   std::optional<long long> time_limit_s;
-  std::vector<std::string> nodes;  // expanded and sorted, as the scheduler spells them
+  std::vector<std::string> nodes;  // as the scheduler spells them, expanded, by sort_hosts()
   std::optional<int> ntasks, gpus_per_node;
   std::map<std::string, std::vector<int>> gpus;  // node -> indices the job was given
   std::optional<long long> uid;
@@ -71,6 +71,7 @@ struct ExecutionContext {
   // "cluster/job_id/submit_time" (start time where no submit time is known): what makes one context
   // of one attempt of one job. Job ids are reused, restart counts lie (slurm-facts 4).
   std::string key() const;
+  // One of `nodes`, which must be sorted by sort_hosts().
   bool has_node(std::string_view node) const;
   // Still running, as far as the scheduler says: verdicts on it are provisional.
   bool is_running() const;

@@ -3,13 +3,17 @@
 // words for it, and how complete the evidence was.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/model/context.hh"
 #include "common/model/verdict.hh"
 
 namespace nvab {
+
+inline constexpr std::string_view kResultSchema = "nvab.result/1";
 
 enum class ConnectorStatus { ok, no_data, unavailable, denied, timed_out, error };
 std::string_view to_string(ConnectorStatus status);

@@ -15,6 +15,8 @@
 
 namespace nvab {
 
+inline constexpr std::string_view kVerdictSchema = "nvab.verdict/1";
+
 struct RootCause {
   std::string id;  // "xid_79_fell_off_bus"; empty: nothing was found
   std::string title;
