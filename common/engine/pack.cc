@@ -14,6 +14,9 @@
 namespace nvab {
 namespace {
 
+// Far more than all packs of a site; bounds what a hostile one can cost.
+constexpr std::size_t kMaxRules = 10'000;
+
 constexpr std::string_view kSources[] = {"applog",    "syslog",     "node_metrics",
                                          "scheduler", "task_exits", "flight_recorder"};
 
@@ -212,6 +215,10 @@ Result<void> read_header(std::string_view file, const Toml& table, Pack* pack) {
 }
 
 Result<void> read_rules(std::string_view file, const Toml& list, Pack* pack) {
+  if (list.elements.size() > kMaxRules) {
+    return fail(Error::Code::malformed,
+                fmt::format("{}: more than {} rules in one pack", file, kMaxRules));
+  }
   std::map<std::string, int> lines;  // id -> line of its rule
   for (const Toml& element : list.elements) {
     auto rule = read_rule(file, element);

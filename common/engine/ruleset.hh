@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "common/base/regex.hh"
 #include "common/base/result.hh"
+#include "common/engine/literals.hh"
 #include "common/engine/rule.hh"
 #include "common/model/verdict.hh"
 
@@ -27,9 +29,9 @@ struct RuleMatch {
 // compiles patterns lazily and is therefore for one thread at a time; clone() is cheap.
 class Ruleset {
  public:
-  // Later packs override rules of the same id and may disable others. Errors: malformed, with the
-  // rule's id, file and line (a pattern that PCRE2 refuses, no required literal, an unknown
-  // outcome, a cycle in `explains`).
+  // Later packs override rules of the same id and may disable others; both must be known. Errors:
+  // malformed, with the rule's id, file and line (a pattern that PCRE2 refuses, no required
+  // literal, an unknown placeholder in `explanation`, a cycle in `explains`).
   static Result<std::unique_ptr<Ruleset>> build(std::string_view name, std::span<const Pack> packs);
   // The packs built into the binary, and those of `site_folder` (*.toml, sorted by name; a missing
   // folder is no error). Reads files: for programs, not for the engine.
@@ -42,31 +44,28 @@ class Ruleset {
   const Rule* find(std::string_view id) const;
   const RulesetName& name() const;  // name, version, digest ("sha256:…" of all rules in effect)
 
-  // Stage one on raw bytes: calls hit(offset of the end of a literal) in ascending order for all
-  // literals of all line rules, progress rules excepted (they are sampled).
-  template <typename Hit>
-  void scan(std::string_view bytes, Hit&& hit) const {
-    scan_literals(
-        bytes,
-        [](void* context, std::uint64_t end) {
-          (*static_cast<std::remove_reference_t<Hit>*>(context))(end);
-        },
-        &hit);
-  }
+  static constexpr std::size_t npos = static_cast<std::size_t>(-1);
+  // Stage one on raw bytes: the place of a byte on the first line, at or after `from`, that holds
+  // a literal of any line rule (progress rules excepted: their lines are sampled); npos when there
+  // is none. A literal across the end of `bytes` is not seen.
+  std::size_t next_candidate(std::string_view bytes, std::size_t from) const;
 
   // Both stages on one message (a line or block) of one source written by `app`: every rule that
-  // matches, in rule order. Captures point into `message`.
+  // matches, in rule order, progress rules excepted. Captures point into `message`.
   void match(std::string_view message, Source source, std::string_view app,
              std::vector<RuleMatch>* matches) const;
   // The same for progress rules alone.
   void match_progress(std::string_view message, Source source,
                       std::vector<RuleMatch>* matches) const;
+  // One rule alone, as match() would try it, without its literals, source and app (for
+  // `nvab-rules explain` and tests). Nothing when it does not match.
+  std::optional<RuleMatch> try_rule(const Rule& rule, std::string_view message) const;
+  // The literals of a rule's first stage; empty for a metric rule.
+  std::span<const Literal> literals(const Rule& rule) const;
 
  private:
   struct Impl;
   explicit Ruleset(std::unique_ptr<Impl> impl);
-  void scan_literals(std::string_view bytes, void (*hit)(void*, std::uint64_t),
-                     void* context) const;
   std::unique_ptr<Impl> impl_;
 };
 

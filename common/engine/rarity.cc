@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// How rare a byte string is in ordinary logs: training output, syslog, scheduler daemons. Words
+// that such logs repeat on every line count as one symbol, everything else letter by letter.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string_view>
+
+#include "common/engine/literals.hh"
+
+namespace nvab {
+namespace {
+
+struct CommonWord {
+  std::string_view text;
+  double bits;  // -log2 of the share of places where it begins
+};
+
+// Frequencies per byte position, rounded to whole bits, counted over mixed logs of training runs,
+// Slurm daemons and kernels. A word that is missing here only makes a literal look rarer than it
+// is.
+constexpr CommonWord kWords[] = {
+    {"0000", 7},       {"kernel", 10},     {"kernel: ", 10},   {"systemd", 10},
+    {"slurm", 9},      {"slurmd", 10},     {"slurmctld", 10},  {"slurmstepd", 11},
+    {"error", 9},      {"Error", 10},      {"ERROR", 11},      {"error: ", 10},
+    {"failed", 10},    {"fail", 10},       {"Failed", 12},     {"warning", 11},
+    {"Warning", 11},   {"WARN", 11},       {"NCCL", 8},        {"NCCL INFO", 8},
+    {"NCCL INFO ", 8}, {"INFO", 8},        {" INFO ", 8},      {"DEBUG", 10},
+    {"rank", 8},       {"Rank", 10},       {"device", 10},     {"Device", 11},
+    {"torch", 9},      {"python", 9},      {"python3", 9},     {"site-packages", 10},
+    {"File \"", 10},   {", line ", 10},    {" line ", 10},     {"step", 8},
+    {"loss", 9},       {"epoch", 9},       {"Epoch", 9},       {"iteration", 9},
+    {"time", 8},       {"lr: ", 10},       {"Channel", 8},     {"channel", 10},
+    {"connect", 9},    {"connection", 11}, {"Connection", 11}, {"closed", 11},
+    {"session", 10},   {"user", 9},        {" for ", 9},       {" from ", 9},
+    {" with ", 10},    {" the ", 9},       {" not ", 10},      {" of ", 8},
+    {" to ", 9},       {" in ", 9},        {" is ", 9},        {" on ", 9},
+    {"process", 10},   {"memory", 11},     {"GPU", 9},         {"CUDA", 10},
+    {"cuda", 9},       {"nvidia", 11},     {"NVRM", 14},       {"state", 10},
+    {"node", 9},       {"JobId=", 10},     {"StepId=", 11},    {"launch", 11},
+    {"Start", 10},     {"start", 9},       {"exit", 11},       {"/usr/lib", 11},
+    {"http", 11},      {"rate", 9},        {"tion", 8},        {"throughput", 10},
+    {"interval", 11},  {"checkpoint", 10}, {"saved", 11},      {"loading", 11},
+    {"service", 10},   {"message", 11},    {"version", 11},    {"init", 9},
+    {"Init", 10},      {"via ", 8},        {"P2P", 8},         {"NET/", 8},
+    {"NET/IB", 8},     {"0x", 8},          {"): ", 9},         {"...", 9},
+    {"====", 9},       {"----", 8},        {"****", 11},       {"    ", 7},
+};
+
+// Bits of single bytes by kind; letters by how often English and identifiers use them.
+constexpr double letter_bits(char c) {
+  constexpr std::string_view kVeryCommon = "etaoinsr";
+  constexpr std::string_view kCommon = "ldcumpg";
+  const bool upper = c >= 'A' && c <= 'Z';
+  const char low = upper ? static_cast<char>(c + 32) : c;
+  double bits = 7;
+  if (kVeryCommon.find(low) != std::string_view::npos) bits = 4.5;
+  if (kCommon.find(low) != std::string_view::npos) bits = 5.5;
+  if (low == 'j' || low == 'q' || low == 'x' || low == 'z') bits = 9;
+  return upper ? bits + 2 : bits;
+}
+
+constexpr double byte_bits(char c) {
+  if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return letter_bits(c);
+  if (c >= '0' && c <= '9') return 4;
+  if (c == ' ') return 3;
+  constexpr std::string_view kUsual = ".,:/-_=[]()";
+  if (kUsual.find(c) != std::string_view::npos) return 5;
+  return 7;
+}
+
+// The words by their first byte, so that spelling a text looks at few of them.
+struct WordIndex {
+  std::array<CommonWord, std::size(kWords)> words{};
+  std::array<std::uint16_t, 257> first{};  // words of byte b are [first[b], first[b + 1])
+};
+
+constexpr WordIndex make_index() {
+  WordIndex index;
+  std::copy(std::begin(kWords), std::end(kWords), index.words.begin());
+  std::sort(index.words.begin(), index.words.end(),
+            [](const CommonWord& a, const CommonWord& b) { return a.text < b.text; });
+  for (const CommonWord& word : index.words)
+    ++index.first[static_cast<unsigned char>(word.text[0]) + 1];
+  for (std::size_t i = 1; i < index.first.size(); ++i) {
+    index.first[i] = static_cast<std::uint16_t>(index.first[i] + index.first[i - 1]);
+  }
+  return index;
+}
+constexpr WordIndex kIndex = make_index();
+
+std::span<const CommonWord> words_from(char first) {
+  const auto byte = static_cast<unsigned char>(first);
+  return std::span(kIndex.words)
+      .subspan(kIndex.first[byte], kIndex.first[byte + 1U] - kIndex.first[byte]);
+}
+
+}  // namespace
+
+// The cheapest way to spell the text with words and letters: what a compressor would do.
+double rarity_bits(std::string_view text) {
+  constexpr std::size_t kLongest = 64;  // past that everything is rare
+  std::array<double, kLongest + 1> cost{};
+  text = text.substr(0, kLongest);
+  std::fill_n(cost.begin() + 1, text.size(), 1e9);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    cost[i + 1] = std::min(cost[i + 1], cost[i] + byte_bits(text[i]));
+    for (const CommonWord& word : words_from(text[i])) {
+      if (!text.substr(i).starts_with(word.text)) continue;
+      cost[i + word.text.size()] = std::min(cost[i + word.text.size()], cost[i] + word.bits);
+    }
+  }
+  return cost[text.size()];
+}
+
+namespace {
+
+// The grams of the common words, both cases folded as the matcher folds them.
+struct GramTable {
+  static constexpr std::size_t kSlots = 1024;
+  std::array<std::uint32_t, kSlots> grams{};
+  std::array<float, kSlots> shares{};
+};
+
+constexpr std::uint32_t fold_gram(std::string_view gram) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    value = value << 8 | static_cast<unsigned char>(gram[i]) | 0x20U;
+  }
+  return value;
+}
+
+constexpr std::size_t slot_of(std::uint32_t gram) { return (gram * 0x9E3779B1U) >> 22; }
+
+constexpr GramTable make_grams() {
+  GramTable table;
+  for (const CommonWord& word : kWords) {
+    double share = 1;
+    for (int i = 0; i < static_cast<int>(word.bits); ++i) share /= 2;
+    for (std::size_t i = 0; i + 4 <= word.text.size(); ++i) {
+      const std::uint32_t gram = fold_gram(word.text.substr(i));
+      std::size_t slot = slot_of(gram);
+      while (table.grams[slot] != 0 && table.grams[slot] != gram) slot = (slot + 1) % table.kSlots;
+      table.grams[slot] = gram;
+      table.shares[slot] += static_cast<float>(share);
+    }
+  }
+  return table;
+}
+constexpr GramTable kGrams = make_grams();
+
+}  // namespace
+
+double gram_share(std::string_view gram) {
+  const std::uint32_t folded = fold_gram(gram);
+  for (std::size_t slot = slot_of(folded); kGrams.grams[slot] != 0;
+       slot = (slot + 1) % GramTable::kSlots) {
+    if (kGrams.grams[slot] == folded) return kGrams.shares[slot];
+  }
+  double bits = 0;
+  for (std::size_t i = 0; i < 4; ++i) bits += byte_bits(gram[i]);
+  return std::exp2(-bits);
+}
+
+}  // namespace nvab

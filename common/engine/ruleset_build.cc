@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packs become one ruleset: overrides, checks, digest, first stage.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "common/base/digest.hh"
+#include "common/base/file.hh"
+#include "common/base/text.hh"
+#include "common/engine/builtin_packs.hh"
+#include "common/engine/ruleset_impl.hh"
+
+namespace nvab {
+namespace {
+
+// A site's pack is written by hand; this is far beyond that.
+constexpr std::size_t kMaxPackBytes = 16 * 1024 * 1024;
+// Progress lines are sampled, so that their first stage may select more.
+constexpr std::size_t kMinProgressLiteral = 3;
+
+tl::unexpected<Error> fail_rule(const Rule& rule, std::string_view problem) {
+  return fail(Error::Code::malformed,
+              fmt::format("{}:{}: rule {}: {}", rule.file, rule.line, rule.id, problem));
+}
+
+using RuleMap = std::map<std::string, Rule, std::less<>>;
+
+Result<void> merge(const Pack& pack, RuleMap* rules) {
+  for (const std::string& id : pack.disabled) {
+    if (rules->erase(id) > 0) continue;
+    std::vector<std::string_view> ids;
+    for (const auto& [known, rule] : *rules) ids.push_back(known);
+    const std::string_view near = nearest(id, ids);
+    return fail(Error::Code::malformed,
+                fmt::format("pack {}: disable: there is no rule {}{}", pack.name, id,
+                            near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+  }
+  for (const Rule& rule : pack.rules) (*rules)[rule.id] = rule;
+  return {};
+}
+
+// "{name}" in an explanation must be a field that every event has or a capture of the rule.
+std::string unknown_placeholder(const Rule& rule, const std::vector<std::string>& captures) {
+  constexpr std::string_view kAlways[] = {"node", "rank", "gpu", "nic"};
+  for (std::size_t at = 0; (at = rule.explanation.find('{', at)) != std::string::npos; ++at) {
+    const std::size_t end = rule.explanation.find('}', at);
+    if (end == std::string::npos) return rule.explanation.substr(at);
+    const std::string word = rule.explanation.substr(at + 1, end - at - 1);
+    if (std::find(std::begin(kAlways), std::end(kAlways), word) == std::end(kAlways) &&
+        std::find(captures.begin(), captures.end(), word) == captures.end()) {
+      return word;
+    }
+  }
+  return "";
+}
+
+Result<void> check_patterns(const Rule& rule) {
+  if (rule.metric) return {};
+  const auto match = Regex::compile(rule.match, rule.caseless);
+  if (!match) return fail_rule(rule, match.error().message);
+  if (!rule.unless.empty()) {
+    const auto unless = Regex::compile(rule.unless, rule.caseless);
+    if (!unless) return fail_rule(rule, "unless: " + unless.error().message);
+  }
+  const std::string unknown = unknown_placeholder(rule, match->group_names());
+  if (unknown.empty()) return {};
+  return fail_rule(rule, fmt::format("explanation: no capture is called '{}'", unknown));
+}
+
+bool is_glob(std::string_view word) { return word.find_first_of("*?") != std::string_view::npos; }
+
+// Walks `explains` from rule to rule by exact ids. Globs name families of possible effects and may
+// well include the rule itself; the engine orders such pairs by time.
+class CycleFinder {
+ public:
+  explicit CycleFinder(const RuleMap& rules) : rules_(rules) {}
+
+  // The ids of a cycle, the first one repeated at the end; empty when there is none.
+  std::vector<std::string> find() {
+    for (const auto& [id, rule] : rules_) {
+      if (visit(id)) return path_;
+    }
+    return {};
+  }
+
+ private:
+  bool visit(const std::string& id) {
+    if (done_.count(id) > 0) return false;
+    const auto start = std::find(path_.begin(), path_.end(), id);
+    if (start != path_.end()) {
+      path_.erase(path_.begin(), start);
+      path_.push_back(id);
+      return true;
+    }
+    const auto rule = rules_.find(id);
+    if (rule == rules_.end()) return false;
+    path_.push_back(id);
+    for (const std::string& effect : rule->second.explains) {
+      if (!is_glob(effect) && visit(effect)) return true;
+    }
+    path_.pop_back();
+    done_.insert(id);
+    return false;
+  }
+  const RuleMap& rules_;
+  std::vector<std::string> path_;
+  std::set<std::string> done_;
+};
+
+Result<void> check_explains(const RuleMap& rules) {
+  const std::vector<std::string> cycle = CycleFinder(rules).find();
+  if (cycle.empty()) return {};
+  return fail_rule(rules.find(cycle.front())->second,
+                   "explains: goes round in a circle: " + join(cycle, " -> "));
+}
+
+void append(std::string* out, std::string_view field) {
+  *out += std::to_string(field.size());
+  *out += ':';
+  *out += field;
+}
+
+// Everything of a rule that can change a verdict, in a fixed order, each field with its length.
+std::string canonical(const Rule& rule) {
+  std::string out;
+  auto list = [&](const std::vector<std::string>& words) {
+    append(&out, std::to_string(words.size()));
+    for (const std::string& word : words) append(&out, word);
+  };
+  for (const std::string* text : {&rule.id, &rule.cause, &rule.title, &rule.match, &rule.unless,
+                                  &rule.outcome, &rule.advice, &rule.explanation}) {
+    append(&out, *text);
+  }
+  for (Source source : rule.sources) append(&out, to_string(source));
+  list(rule.apps);
+  list(rule.explains);
+  append(&out, fmt::format("{} {} {} {} {} {} {} {} {} {}", rule.caseless, to_string(rule.role),
+                           to_string(rule.blames), rule.strength, rule.generic, rule.within.count(),
+                           to_string(rule.reach), rule.drain, rule.shadow,
+                           rule.action ? to_string(*rule.action) : "-"));
+  if (!rule.metric) return out;
+  list(rule.metric->names);
+  append(&out, fmt::format("{} {} {}", to_string(rule.metric->test), rule.metric->threshold,
+                           rule.metric->hold.count()));
+  for (double value : rule.metric->values) append(&out, fmt::format("{}", value));
+  return out;
+}
+
+std::string digest_of(const std::vector<Rule>& rules) {
+  std::string all;
+  for (const Rule& rule : rules) append(&all, canonical(rule));
+  return "sha256:" + sha256_hex(all);
+}
+
+Result<std::vector<Literal>> literals_of(const Rule& rule) {
+  if (rule.metric) return std::vector<Literal>{};
+  const bool sampled = rule.role == Role::progress;
+  auto literals =
+      required_literals(rule.match, rule.caseless, sampled ? kMinProgressLiteral : kMinLiteral);
+  if (!literals) return fail_rule(rule, literals.error().message);
+  return literals;
+}
+
+Result<void> fill_matchers(RulesetCore* core) {
+  std::vector<OwnedLiteral> line, progress;
+  for (const Rule& rule : core->rules) {
+    auto literals = literals_of(rule);
+    if (!literals) return tl::unexpected<Error>(literals.error());
+    auto& list = rule.role == Role::progress ? progress : line;
+    for (const Literal& literal : *literals) list.push_back({literal, core->index_of(rule)});
+    core->literals.push_back(std::move(*literals));
+  }
+  core->line_matcher.emplace(line);
+  core->progress_matcher.emplace(progress);
+  return {};
+}
+
+Result<std::shared_ptr<const RulesetCore>> make_core(std::string_view name, RuleMap rules,
+                                                     std::string version) {
+  auto core = std::make_shared<RulesetCore>();
+  for (auto& [id, rule] : rules) core->rules.push_back(std::move(rule));
+  for (const Rule& rule : core->rules) core->by_id.emplace(rule.id, core->index_of(rule));
+  if (auto filled = fill_matchers(core.get()); !filled) {
+    return tl::unexpected<Error>(filled.error());
+  }
+  core->name = {std::string(name), std::move(version), digest_of(core->rules)};
+  return std::shared_ptr<const RulesetCore>(std::move(core));
+}
+
+Result<std::vector<Pack>> read_site_packs(const std::string& folder) {
+  std::vector<Pack> packs;
+  if (folder.empty() || !is_folder(folder)) return packs;
+  auto names = list_folder(folder);
+  if (!names) return fail("reading the site's rule packs", names.error());
+  for (const std::string& name : *names) {
+    if (!name.ends_with(".toml") || name.starts_with(".")) continue;
+    const std::string path = folder + "/" + name;
+    auto text = read_file(path, kMaxPackBytes);
+    if (!text) return fail("reading a site's rule pack", text.error());
+    auto pack = parse_pack(path, *text);
+    if (!pack) return fail("reading a site's rule pack", pack.error());
+    packs.push_back(std::move(*pack));
+  }
+  return packs;
+}
+
+// "1", or "gpu=1,nccl=2" when there are several.
+std::string version_of(std::span<const Pack> packs) {
+  std::vector<std::string> versions;
+  for (const Pack& pack : packs) {
+    if (!pack.version.empty()) versions.push_back(pack.name + "=" + pack.version);
+  }
+  return join(versions, ",");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Ruleset>> Ruleset::build(std::string_view name,
+                                                std::span<const Pack> packs) {
+  RuleMap rules;
+  for (const Pack& pack : packs) {
+    if (auto merged = merge(pack, &rules); !merged) return tl::unexpected<Error>(merged.error());
+  }
+  for (const auto& [id, rule] : rules) {
+    if (auto checked = check_patterns(rule); !checked) {
+      return tl::unexpected<Error>(checked.error());
+    }
+  }
+  if (auto checked = check_explains(rules); !checked) return tl::unexpected<Error>(checked.error());
+  auto core = make_core(name, std::move(rules), version_of(packs));
+  if (!core) return tl::unexpected<Error>(core.error());
+  return std::unique_ptr<Ruleset>(new Ruleset(std::make_unique<Impl>(std::move(*core))));
+}
+
+Result<std::unique_ptr<Ruleset>> Ruleset::load(std::string_view name,
+                                               const std::string& site_folder) {
+  std::vector<Pack> packs;
+  for (const BuiltinPack& builtin : builtin_packs()) {
+    auto pack = parse_pack(std::string(builtin.name) + ".toml", builtin.text);
+    if (!pack) return fail("reading the built-in rules", pack.error());
+    packs.push_back(std::move(*pack));
+  }
+  auto site = read_site_packs(site_folder);
+  if (!site) return tl::unexpected<Error>(site.error());
+  std::move(site->begin(), site->end(), std::back_inserter(packs));
+  return build(name, packs);
+}
+
+}  // namespace nvab
