@@ -196,7 +196,13 @@ CTestTestfile.cmake: obj/test_list.list $(addprefix $(srcdir)/,$(test_list_src))
                      $(srcdir)/tests/ctest_list.sh
 	$(call quiet,GEN,$@)sh $(srcdir)/tests/ctest_list.sh $(abspath $(srcdir)) $(CURDIR) $(test_list_src) > $@
 
-tests: $(tests) $(fuzz_tests)
+# Stands in for slurmstepd: exports the spank_* functions, and loads the plugin.
+spank_host := $(patsubst %.c,obj/%,$(call src,tests/spank_host.c))
+obj/plain/tests/%.o: plain_c_flags += $(SLURM_CPPFLAGS)
+$(spank_host): obj/%: obj/plain/%.o
+	$(call quiet,LD,$@)mkdir -p $(@D) && $(CC) $(LDFLAGS) -rdynamic -o $@ $< -ldl
+
+tests: $(tests) $(fuzz_tests) $(spank_host)
 run_ctest = $(CTEST) --output-on-failure --no-tests=error -j $(or $(JOBS),$(shell nproc))
 check: all tests CTestTestfile.cmake
 	@test "$(CTEST)" != no || { echo "ctest not found (Debian: cmake)"; exit 1; }
@@ -337,5 +343,5 @@ $(srcdir)/configure: $(srcdir)/configure.ac
 
 all_obj := $(call obj,$(foreach a,$(archives),$($(a)_src)) $(epilog_main) $(service_main) $(web_main) \
              $(test_src) $(fuzz_src) tests/fuzz/driver.cc $(bench_src)) \
-           $(call plain_obj,$(spank_src) $(wire_src) $(handoff_src)) obj/gen/builtin_packs.o
+           $(call plain_obj,$(spank_src) $(wire_src) $(handoff_src) tests/spank_host.c) obj/gen/builtin_packs.o
 -include $(patsubst %.o,%.d,$(all_obj))

@@ -4,9 +4,11 @@
 #ifndef NVAB_COMMON_WIRE_JSON_SCAN_H
 #define NVAB_COMMON_WIRE_JSON_SCAN_H
 
+// NOLINTBEGIN(modernize-deprecated-headers): this is C, too
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+// NOLINTEND(modernize-deprecated-headers)
 
 #ifdef __cplusplus
 extern "C" {

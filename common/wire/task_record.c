@@ -175,9 +175,13 @@ static bool is_fit(const char* text, size_t room, size_t* length) {
   return true;
 }
 
-static bool leave_out(struct nvab_task_record* record, enum nvab_task_field field) {
+void nvab_task_leave_out(struct nvab_task_record* record, enum nvab_task_field field) {
   record->cut |= bit(field);
   nvab_task_mark(record, nvab_task_cut);
+}
+
+static bool leave_out(struct nvab_task_record* record, enum nvab_task_field field) {
+  nvab_task_leave_out(record, field);
   return false;
 }
 

@@ -86,9 +86,11 @@
 #ifndef NVAB_COMMON_WIRE_TASK_RECORD_H
 #define NVAB_COMMON_WIRE_TASK_RECORD_H
 
+// NOLINTBEGIN(modernize-deprecated-headers): this is C, too
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+// NOLINTEND(modernize-deprecated-headers)
 
 #ifdef __cplusplus
 extern "C" {
@@ -261,6 +263,9 @@ bool nvab_task_set_text(struct nvab_task_record* record, enum nvab_task_field fi
 // `cut`.
 bool nvab_task_set_stream(struct nvab_task_record* record, enum nvab_task_field field,
                           const struct nvab_task_stream* stream);
+
+// Names a field in `cut` instead of setting it.
+void nvab_task_leave_out(struct nvab_task_record* record, enum nvab_task_field field);
 
 // Marks `gpu_devices` or `oom_kill`, which the caller has filled in place, as there.
 void nvab_task_mark(struct nvab_task_record* record, enum nvab_task_field field);

@@ -4,8 +4,10 @@
 #ifndef NVAB_COMMON_WIRE_UTF8_H
 #define NVAB_COMMON_WIRE_UTF8_H
 
+// NOLINTBEGIN(modernize-deprecated-headers): this is C, too
 #include <stdbool.h>
 #include <stddef.h>
+// NOLINTEND(modernize-deprecated-headers)
 
 #ifdef __cplusplus
 extern "C" {
