@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// One entry -> its events, and which of several rules has the say.
+#include "common/engine/extract/extractor.hh"
+
+#include <algorithm>
+
+#include "common/base/text.hh"
+#include "common/engine/extract/dialect.hh"
+
+namespace nvab {
+namespace {
+
+// What a person reads of a line in a verdict; whole blocks would drown the answer.
+constexpr std::size_t kMaxExcerpt = 400;
+// A capture longer than this is no name, number or path of use.
+constexpr std::size_t kMaxCapture = 300;
+
+// Of a block, the line that the rule is about: where its last capture stands, else the last line.
+std::string_view telling_line(std::string_view message, const RuleMatch& match) {
+  std::size_t at = message.size();
+  for (const Capture& capture : match.captures) {
+    if (!capture.text.empty()) at = static_cast<std::size_t>(capture.text.data() - message.data());
+  }
+  if (at >= message.size()) at = message.find_last_not_of("\n ");
+  if (at == std::string_view::npos) return message;
+  std::size_t begin = message.rfind('\n', at);
+  begin = begin == std::string_view::npos ? 0 : begin + 1;
+  return message.substr(begin, message.find('\n', at) - begin);
+}
+
+Event make_event(const LogEntry& entry, Source source, const RuleMatch& match) {
+  Event event;
+  event.rule = match.rule;
+  event.source = source;
+  event.trust = entry.trust;
+  event.time = entry.timestamp;
+  event.time_quality = entry.time_quality;
+  event.place.observer = entry.node;
+  event.place.rank = entry.rank;
+  event.place.task = entry.task;
+  event.place.local_rank = entry.local_rank;
+  event.place.pid = entry.pid;
+  for (const Capture& capture : match.captures) {
+    event.captures.emplace_back(capture.name, excerpt(capture.text, kMaxCapture));
+  }
+  event.text = excerpt(telling_line(entry.message, match), kMaxExcerpt);
+  event.origin = entry.origin;
+  if (match.rule->shadow) event.mark = Mark::shadow;
+  return event;
+}
+
+// Benign takes the entry from all others; what is specific takes it from what is generic. Placement
+// and progress say something else and take part in neither.
+void settle(std::vector<Event>* events, std::size_t first) {
+  const auto contends = [](const Event& e) {
+    return e.counts() && e.rule->role != Role::placement && e.rule->role != Role::progress;
+  };
+  bool benign = false, specific = false;
+  for (std::size_t i = first; i < events->size(); ++i) {
+    const Event& event = (*events)[i];
+    if (!contends(event)) continue;
+    benign |= event.rule->role == Role::benign;
+    specific |= event.rule->role != Role::benign && !event.rule->generic;
+  }
+  for (std::size_t i = first; i < events->size(); ++i) {
+    Event& event = (*events)[i];
+    if (!contends(event)) continue;
+    if (benign) {
+      event.mark = Mark::benign;
+    } else if (specific && event.rule->generic) {
+      event.mark = Mark::superseded;
+    }
+  }
+}
+
+}  // namespace
+
+void extract_entry(const Ruleset& rules, const LogEntry& entry, Source source,
+                   std::vector<Event>* events) {
+  std::vector<RuleMatch> matches;
+  rules.match(entry.message, source, entry.app, &matches);
+  rules.match_progress(entry.message, source, &matches);
+  const std::size_t first = events->size();
+  for (const RuleMatch& match : matches) events->push_back(make_event(entry, source, match));
+  settle(events, first);
+}
+
+}  // namespace nvab
