@@ -8,9 +8,13 @@
 namespace nvab {
 namespace {
 
+// Line and offset of a stream grow together; without a strong mix their combinations collide.
+// (The finalizer of SplitMix64.)
 std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {
-  seed ^= value + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2);
-  return seed;
+  std::uint64_t x = seed + 0x9e3779b97f4a7c15ULL + value * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
 }
 std::uint64_t hash(std::string_view text) { return std::hash<std::string_view>{}(text); }
 
@@ -90,7 +94,7 @@ std::vector<Event> EventStore::events() const {
     const std::size_t first = all.size();
     all.insert(all.end(), group.earliest.begin(), group.earliest.end());
     all.insert(all.end(), group.latest.begin(), group.latest.end());
-    all[first].count = group.count;
+    all[first].count = group.count - static_cast<std::uint32_t>(all.size() - first - 1);
     all[first].last_time = all.back().time;
   }
   std::sort(all.begin(), all.end(), event_less);

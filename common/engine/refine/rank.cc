@@ -140,15 +140,19 @@ std::size_t effect_kinds(const Analysis& a, const Hypothesis& hypothesis) {
   return kinds.size();
 }
 
-double doubt_by_distance(const Analysis& a, const Hypothesis& hypothesis, std::size_t effects) {
+// How much of the confidence is left for a symptom long before the end that led to nothing seen.
+// Where dated progress is known, its last line says when the job stopped, and whatever it lived
+// through is marked already.
+double left_by_distance(const Analysis& a, const Hypothesis& hypothesis, std::size_t effects) {
+  constexpr double kNearMinutes = 5, kPerDoubling = 0.08, kLeast = 0.6;
   const Event& root = a.events[static_cast<std::size_t>(hypothesis.root)];
-  if (effects > 0 || !root.time || !a.context.end_time) return 1.0;
-  if (root.time_quality != TimeQuality::exact) return 1.0;
-  const std::optional<Time> latest =
-      a.events[static_cast<std::size_t>(hypothesis.events.back())].time;
-  const double minutes = to_seconds(*a.context.end_time - latest.value_or(*root.time)) / 60;
-  if (minutes <= 3) return 1.0;
-  return std::max(0.35, 1.0 - 0.2 * std::log2(minutes / 3));
+  if (effects > 0 || a.progress.last_time || !a.context.end_time) return 1.0;
+  if (!root.time || root.time_quality != TimeQuality::exact) return 1.0;
+  const Time latest =
+      a.events[static_cast<std::size_t>(hypothesis.events.back())].time.value_or(*root.time);
+  const double minutes = to_seconds(*a.context.end_time - latest) / 60;
+  if (minutes <= kNearMinutes) return 1.0;
+  return std::max(kLeast, 1.0 - kPerDoubling * std::log2(minutes / kNearMinutes));
 }
 
 // Of hypotheses about as likely as the best one, the one that surely came first goes to the front:
@@ -201,7 +205,7 @@ void rank_hypotheses(Analysis& a) {
     doubt *= std::pow(
         0.6, static_cast<double>(std::min<std::size_t>(2, independent_sources(a, hypothesis) - 1)));
     doubt *= std::pow(0.8, static_cast<double>(std::min<std::size_t>(3, effects)));
-    hypothesis.confidence = (1.0 - doubt) * doubt_by_distance(a, hypothesis, effects);
+    hypothesis.confidence = (1.0 - doubt) * left_by_distance(a, hypothesis, effects);
     if (root.rule->generic) hypothesis.confidence *= 0.95;
   }
   std::sort(a.hypotheses.begin(), a.hypotheses.end(), [](const Hypothesis& l, const Hypothesis& r) {
