@@ -92,13 +92,14 @@ void fill_culprits(Analysis& a) {
   a.verdict.first_failing_rank = best.first_rank;
 }
 
-// The transport proves it, or two independent sources tell of the same node.
+// The transport proves it, or two independent sources tell of the same node. What follows from any
+// fault (timeouts, lost peers) is no testimony about this one.
 bool may_drain(const Analysis& a, const Hypothesis& best, const std::string& node) {
   std::set<Source> sources;
   bool trusted = false;
   for (const int index : best.events) {
     const Event& event = a.events[static_cast<std::size_t>(index)];
-    if (event.place.node != node) continue;
+    if (event.place.node != node || event.rule->role == Role::cascade) continue;
     sources.insert(event.source);
     trusted |= event.trust == Trust::kernel && event.cause < 0;
   }
