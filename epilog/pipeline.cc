@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// See pipeline.hh. A context that fails costs its own summary, never the run.
+#include "epilog/pipeline.hh"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "common/base/log.hh"
+
+namespace nvab {
+namespace {
+
+class ContextRun {
+ public:
+  ContextRun(Pipeline& pipeline, Host& host, const ExecutionContext& context, RunStats* stats)
+      : pipeline_(pipeline), host_(host), context_(context), stats_(stats) {}
+  ContextSummary run();
+
+ private:
+  ContextSummary summary(ContextStatus status, std::string reason) const;
+  void collect(Session& session);
+  ContextSummary conclude(Session& session);
+  // Hands the result to every output; says which failed.
+  std::string write(const AttributionResult& result);
+  Deadline collector_deadline() const;
+
+  Pipeline& pipeline_;
+  Host& host_;
+  const ExecutionContext& context_;
+  RunStats* stats_;
+  std::vector<ConnectorReport> connector_reports_;
+  std::vector<IngestionReport> ingestion_reports_;
+};
+
+ContextSummary ContextRun::summary(ContextStatus status, std::string reason) const {
+  ContextSummary summary;
+  summary.context = context_.key();
+  summary.job = context_.job_id;
+  summary.attempt = context_.attempt;
+  summary.status = status;
+  summary.reason = std::move(reason);
+  return summary;
+}
+
+Deadline ContextRun::collector_deadline() const {
+  if (pipeline_.collector_timeout == Duration{0}) return pipeline_.deadline;
+  return Deadline::after(pipeline_.collector_timeout).earlier(pipeline_.deadline);
+}
+
+void ContextRun::collect(Session& session) {
+  if (pipeline_.keeper) pipeline_.keeper->begin(context_);
+  for (const NamedCollector& collector : pipeline_.collectors) {
+    CollectionReports reports = run_collector(collector, context_, session, pipeline_.keeper.get(),
+                                              host_, collector_deadline());
+    if (reports.connector.status != ConnectorStatus::ok &&
+        reports.connector.status != ConnectorStatus::no_data) {
+      log_warning(fmt::format("job {}: {}: {}", context_.job_id, collector.name,
+                              reports.connector.reason));
+    }
+    connector_reports_.push_back(std::move(reports.connector));
+    ingestion_reports_.push_back(std::move(reports.ingestion));
+  }
+}
+
+std::string ContextRun::write(const AttributionResult& result) {
+  std::string failures;
+  bool any = false;
+  const auto write_to = [&](std::string_view name, Output& output) {
+    const auto written = output.write(result);
+    any = any || written.has_value();
+    if (written) return;
+    log_error(fmt::format("job {}: output {}: {}", result.context.job_id, name,
+                          written.error().message));
+    failures += fmt::format("{}output {}: {}", failures.empty() ? "" : "; ", name,
+                            written.error().message);
+  };
+  for (const NamedOutput& output : pipeline_.outputs) write_to(output.name, *output.output);
+  if (pipeline_.keeper) write_to("bundle", *pipeline_.keeper);
+  if (any) ++stats_->succeeded;
+  return failures;
+}
+
+ContextSummary ContextRun::conclude(Session& session) {
+  auto verdict = session.attribution();
+  if (!verdict) {
+    ++stats_->failed;
+    return summary(ContextStatus::failed, "judging: " + verdict.error().message);
+  }
+  AttributionResult result = enrich(context_, std::move(*verdict), std::move(connector_reports_),
+                                    std::move(ingestion_reports_));
+  result.attributor_id = session.id();
+  ++stats_->attributed;
+  std::string failures = write(result);
+  ContextSummary done = summarize(result);
+  done.reason = std::move(failures);
+  return done;
+}
+
+ContextSummary ContextRun::run() {
+  ++stats_->attempted;
+  if (pipeline_.deadline.passed()) {
+    ++stats_->failed;
+    return summary(ContextStatus::failed, "the time of the run was over");
+  }
+  auto opened = pipeline_.attributor->open(context_);
+  if (!opened) {
+    ++stats_->failed;
+    return summary(ContextStatus::failed, opened.error().message);
+  }
+  if (!opened->session) {
+    ++stats_->conflicted;
+    ContextSummary conflict = summary(ContextStatus::conflicted, "");
+    conflict.attributor_id = opened->attributor_id;
+    return conflict;
+  }
+  collect(*opened->session);
+  return conclude(*opened->session);
+}
+
+}  // namespace
+
+RunSummary run_pipeline(Pipeline& pipeline, Host& host) {
+  RunSummary run;
+  run.name = pipeline.name;
+  auto contexts = pipeline.contexts->discover();
+  if (!contexts) {
+    run.error = "finding the jobs: " + contexts.error().message;
+    run.exit_code = exit_code_of(run, pipeline.strict);
+    return run;
+  }
+  run.stats.discovered = static_cast<int>(contexts->size());
+  for (const ExecutionContext& context : *contexts) {
+    run.contexts.push_back(ContextRun(pipeline, host, context, &run.stats).run());
+  }
+  run.exit_code = exit_code_of(run, pipeline.strict);
+  return run;
+}
+
+}  // namespace nvab
