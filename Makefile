@@ -227,7 +227,7 @@ INSTALL ?= install
 install_list = \
   $(foreach f,$(epilog_bin),$(bindir):755:$(f)) \
   $(foreach f,$(service_bin) $(web_bin),$(sbindir):755:$(f)) \
-  $(foreach f,$(handoff_bin) $(addprefix $(srcdir)/,$(call src,epilog/nvab-epilog epilog/nvab-epilogctld)), \
+  $(foreach f,$(handoff_bin) $(addprefix $(srcdir)/,$(call src,epilog/nvab-epilog epilog/nvab-epilogctld epilog/nvab-jobcomp)), \
     $(libexecdir)/nvab:755:$(f)) \
   $(foreach f,$(plugin),$(slurmlibdir):755:$(f)) \
   $(foreach f,$(addprefix $(srcdir)/,$(call src,epilog/examples/*)),$(sysconfdir)/nvab/examples:644:$(f)) \

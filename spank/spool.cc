@@ -3,9 +3,7 @@
 #include "spank/spool.hh"
 
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,13 +11,13 @@
 #include <cstdio>
 #include <cstring>
 
+#include "common/wire/log_socket.h"
+
 namespace nvab {
 namespace {
 
 // Readable by the directory's group, which the setgid bit of the spool hands down.
 constexpr mode_t kFileMode = 0640;
-// Facility daemon (3), severity info (6); no time stamp: the daemon puts its own, or takes `time`.
-constexpr char kSyslogHead[] = "<30>nvab-task: ";
 
 void close_fd(int* fd) noexcept {
   if (*fd >= 0) ::close(*fd);
@@ -33,24 +31,10 @@ int check_file(int fd) noexcept {
   return S_ISREG(about.st_mode) && about.st_nlink == 1 ? 0 : EMLINK;
 }
 
-int connect_syslog(const char* path) noexcept {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (strlen(path) >= sizeof address.sun_path) return -1;
-  memcpy(address.sun_path, path, strlen(path));
-  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return -1;
-  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) close_fd(&fd);
-  return fd;
-}
-
 void send_line(int socket, const nvab_task_record& record) noexcept {
-  char line[sizeof kSyslogHead + NVAB_TASK_LINE_MAX];
-  const size_t head = sizeof kSyslogHead - 1;
-  memcpy(line, kSyslogHead, head);
-  const size_t length = nvab_task_format(&record, line + head, sizeof line - head);
-  // A full or dead daemon loses the line, and only there.
-  if (length > 1) send(socket, line, head + length - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+  char line[NVAB_TASK_LINE_MAX];
+  const size_t length = nvab_task_format(&record, line, sizeof line);
+  if (length > 1) nvab_log_send(socket, NVAB_LOG_INFO, "nvab-task", line, length - 1);
 }
 
 }  // namespace
@@ -60,7 +44,7 @@ int Spool::open(const Settings& settings, const nvab_task_record& record) noexce
   nvab_task_file_name(&record, name);
   const int length = snprintf(path, sizeof path, "%s/%s", settings.spool, name);
   if (length < 0 || static_cast<size_t>(length) >= sizeof path) return ENAMETOOLONG;
-  if (settings.syslog != nullptr) socket_ = connect_syslog(settings.syslog);
+  if (settings.syslog != nullptr) socket_ = nvab_log_connect(settings.syslog);
   // O_NONBLOCK: should a FIFO lie there, it is refused, not waited for.
   file_ =
       ::open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,

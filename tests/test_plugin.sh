@@ -198,6 +198,7 @@ same "complaints about a missing spool" "$(complaints)" 1
 has "$out" "^slurm_info: attribution: init_post_opt: opening a file in the spool $work/none: No such file or directory; no task record$"
 
 if [ "$(id -u)" != 0 ]; then
+  fresh
   chmod a-w "$spool"
   run "spool=$spool" "init init_post_opt tasks=exit3 exit"
   same "complaints about a spool that is read-only" "$(complaints)" 1
