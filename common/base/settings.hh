@@ -42,8 +42,9 @@ std::string_view to_string(ParamType type);
 struct ParamSpec {
   std::string_view name;  // lower case, digits and '_'
   ParamType type = ParamType::string;
-  std::string_view fallback;      // as it would be written; empty: none (0, false or an empty list)
-  std::string_view help;          // half a sentence
+  // As it would be written; empty: none (0, false or an empty list).
+  std::string_view fallback = {};
+  std::string_view help = {};     // half a sentence
   bool secret = false;            // masked when shown, and refused on the command line
   std::string_view choices = {};  // "applog|syslog": nothing else is taken (string and list)
   // Bounds of an integer.
