@@ -9,6 +9,7 @@
 #include "common/base/file.hh"
 #include "common/base/text.hh"
 #include "epilog/collect_problems.hh"
+#include "epilog/connector.hh"
 #include "epilog/log/nccl_dump.hh"
 #include "epilog/log/source_files.hh"
 #include "epilog/observation_batch.hh"
@@ -70,10 +71,35 @@ CollectOutcome FlightRecorder::collect(const ExecutionContext&, ObservationSink&
   return outcome;
 }
 
+constexpr ParamSpec kParams[] = {
+    {.name = "paths", .type = ParamType::list, .help = "Files, folders and patterns of dumps"},
+};
+
+Result<std::unique_ptr<Collector>> open_log_flight_recorder(const ComponentSettings& settings,
+                                                            Host& host) {
+  if (settings.list("paths").empty()) {
+    return fail(Error::Code::malformed, settings.full_name() + " has no paths");
+  }
+  FlightRecorderOptions options;
+  options.connector = settings.full_name();
+  options.paths = settings.list("paths");
+  return make_flight_recorder(std::move(options), host);
+}
+
 }  // namespace
 
 std::unique_ptr<Collector> make_flight_recorder(FlightRecorderOptions options, Host& host) {
   return std::make_unique<FlightRecorder>(std::move(options), host);
 }
+
+extern const CollectorComponent log_flight_recorder;
+constinit const CollectorComponent log_flight_recorder = {
+    .spec = {.framework = "log",
+             .name = "flight_recorder",
+             .help = "Dumps of NCCL's flight recorder",
+             .params = kParams},
+    .query = nullptr,
+    .open = open_log_flight_recorder,
+};
 
 }  // namespace nvab

@@ -11,6 +11,7 @@
 #include "common/base/text.hh"
 #include "common/wire/task_record.h"
 #include "epilog/collect_problems.hh"
+#include "epilog/connector.hh"
 #include "epilog/log/line_splitter.hh"
 #include "epilog/log/source_files.hh"
 #include "epilog/log/task_table.hh"
@@ -92,10 +93,37 @@ CollectOutcome TaskExits::collect(const ExecutionContext& context, ObservationSi
   return outcome;
 }
 
+constexpr ParamSpec kParams[] = {
+    {.name = "paths",
+     .type = ParamType::list,
+     .help = "Files, folders and patterns of task records"},
+};
+
+Result<std::unique_ptr<Collector>> open_log_task_exits(const ComponentSettings& settings,
+                                                       Host& host) {
+  if (settings.list("paths").empty()) {
+    return fail(Error::Code::malformed, settings.full_name() + " has no paths");
+  }
+  TaskExitsOptions options;
+  options.connector = settings.full_name();
+  options.paths = settings.list("paths");
+  return make_task_exits(std::move(options), host);
+}
+
 }  // namespace
 
 std::unique_ptr<Collector> make_task_exits(TaskExitsOptions options, Host& host) {
   return std::make_unique<TaskExits>(std::move(options), host);
 }
+
+extern const CollectorComponent log_task_exits;
+constinit const CollectorComponent log_task_exits = {
+    .spec = {.framework = "log",
+             .name = "task_exits",
+             .help = "Task records of the SPANK plugin",
+             .params = kParams},
+    .query = nullptr,
+    .open = open_log_task_exits,
+};
 
 }  // namespace nvab

@@ -10,6 +10,7 @@
 #include "common/base/file.hh"
 #include "common/base/text.hh"
 #include "epilog/collect_problems.hh"
+#include "epilog/connector.hh"
 #include "epilog/log/source_files.hh"
 #include "epilog/metric/array_splitter.hh"
 #include "epilog/metric/metrics_json.hh"
@@ -88,10 +89,34 @@ CollectOutcome MetricFile::collect(const ExecutionContext&, ObservationSink& sin
   return outcome;
 }
 
+constexpr ParamSpec kParams[] = {
+    {.name = "paths", .type = ParamType::list, .help = "Files and patterns"},
+};
+
+Result<std::unique_ptr<Collector>> open_metric_file(const ComponentSettings& settings, Host& host) {
+  if (settings.list("paths").empty()) {
+    return fail(Error::Code::malformed, settings.full_name() + " has no paths");
+  }
+  MetricFileOptions options;
+  options.connector = settings.full_name();
+  options.paths = settings.list("paths");
+  return make_metric_file(std::move(options), host);
+}
+
 }  // namespace
 
 std::unique_ptr<Collector> make_metric_file(MetricFileOptions options, Host& host) {
   return std::make_unique<MetricFile>(std::move(options), host);
 }
+
+extern const CollectorComponent metric_file;
+constinit const CollectorComponent metric_file = {
+    .spec = {.framework = "metric",
+             .name = "file",
+             .help = "Metrics in a metrics.json",
+             .params = kParams},
+    .query = nullptr,
+    .open = open_metric_file,
+};
 
 }  // namespace nvab

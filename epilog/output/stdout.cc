@@ -12,6 +12,7 @@
 #include <string>
 
 #include "common/base/text.hh"
+#include "epilog/connector.hh"
 
 namespace nvab {
 namespace {
@@ -74,10 +75,40 @@ Result<void> Stdout::write_all(std::string_view text) {
   return {};
 }
 
+constexpr ParamSpec kParams[] = {
+    {.name = "format",
+     .fallback = "auto",
+     .help = "auto is text on a terminal and JSON lines otherwise",
+     .choices = "auto|text|json"},
+    {.name = "explain",
+     .type = ParamType::boolean,
+     .fallback = "false",
+     .help = "Text also shows the chain, what was dropped, and alternatives"},
+};
+
+Result<std::unique_ptr<Output>> open_stdout(const ComponentSettings& settings, Host&) {
+  StdoutOptions options;
+  const std::string& format = settings.text("format");
+  if (format == "text") options.format = StdoutFormat::text;
+  if (format == "json") options.format = StdoutFormat::json;
+  options.explain = settings.flag("explain");
+  return make_stdout_output(options);
+}
+
 }  // namespace
 
 std::unique_ptr<Output> make_stdout_output(const StdoutOptions& options) {
   return std::make_unique<Stdout>(options);
 }
+
+extern const OutputComponent output_stdout;
+constinit const OutputComponent output_stdout = {
+    .spec = {.framework = "output",
+             .name = "stdout",
+             .help = "JSON lines or cards on stdout",
+             .params = kParams},
+    .query = nullptr,
+    .open = open_stdout,
+};
 
 }  // namespace nvab

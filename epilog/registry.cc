@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only place that knows all components: one line each.
+#include <vector>
+
+#include "epilog/connector.hh"
+#include "epilog/run_settings.hh"
+
+namespace nvab {
+
+extern const EcaComponent eca_static;
+extern const CollectorComponent log_file;
+extern const CollectorComponent log_task_exits;
+extern const CollectorComponent log_flight_recorder;
+extern const CollectorComponent metric_file;
+extern const OutputComponent output_stdout;
+
+namespace {
+
+constexpr const EcaComponent* kEca[] = {&eca_static};
+constexpr const CollectorComponent* kCollectors[] = {&log_file, &log_task_exits,
+                                                     &log_flight_recorder, &metric_file};
+constexpr const OutputComponent* kOutputs[] = {&output_stdout};
+
+std::vector<ComponentSpec> gather_specs() {
+  std::vector<ComponentSpec> specs = {run_spec};
+  for (const auto* component : kEca) specs.push_back(component->spec);
+  for (const auto* component : kCollectors) specs.push_back(component->spec);
+  for (const auto* component : kOutputs) specs.push_back(component->spec);
+  return specs;
+}
+
+}  // namespace
+
+std::span<const EcaComponent* const> eca_components() { return kEca; }
+std::span<const CollectorComponent* const> collector_components() { return kCollectors; }
+std::span<const OutputComponent* const> output_components() { return kOutputs; }
+
+std::span<const ComponentSpec> all_specs() {
+  static const std::vector<ComponentSpec> specs = gather_specs();
+  return specs;
+}
+
+}  // namespace nvab

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// See run.hh. Problems of settings end a run before it begins, with kExitConfiguration.
+#include "epilog/run.hh"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "common/base/build_info.hh"
+#include "common/base/file.hh"
+#include "common/engine/ruleset.hh"
+#include "epilog/connector.hh"
+#include "epilog/pipeline.hh"
+#include "epilog/progress.hh"
+#include "epilog/replay.hh"
+
+extern char** environ;
+
+namespace nvab {
+namespace {
+
+std::string site_config() { return std::string(build_info().sysconf_dir) + "/nvab-run.toml"; }
+
+Result<Settings> load_settings(const std::string& config, const RunOptions& options) {
+  SettingsLoader loader(all_specs());
+  if (!config.empty()) loader.read_file(config);
+  loader.read_environment(environ);
+  for (const ConnectorSetting& c : options.connectors) {
+    loader.set(c.framework, c.component, c.param, c.value, "--connector");
+  }
+  loader.imply("output", "stdout");
+  if (!options.format.empty()) loader.set("output", "stdout", "format", options.format, "--format");
+  if (options.explain) loader.set("output", "stdout", "explain", "true", "--explain");
+  if (options.strict) loader.set("run", "", "strict", "true", "--strict");
+  auto settings = loader.finish();
+  if (settings) {
+    for (const std::string& warning : settings->warnings()) log_warning(warning);
+  }
+  return settings;
+}
+
+Result<std::unique_ptr<Ruleset>> load_rules(const ComponentSettings& run) {
+  const std::string site = run.is_set("rules_dir")
+                               ? run.text("rules_dir")
+                               : std::string(build_info().sysconf_dir) + "/rules.d";
+  return Ruleset::load(run.text("ruleset"), site);
+}
+
+// Several context sources as one.
+class AllContexts final : public ContextSource {
+ public:
+  void add(std::unique_ptr<ContextSource> source) { sources_.push_back(std::move(source)); }
+  bool empty() const { return sources_.empty(); }
+  Result<std::vector<ExecutionContext>> discover() override {
+    std::vector<ExecutionContext> all;
+    for (const auto& source : sources_) {
+      auto found = source->discover();
+      if (!found) return found;
+      all.insert(all.end(), std::make_move_iterator(found->begin()),
+                 std::make_move_iterator(found->end()));
+    }
+    return all;
+  }
+
+ private:
+  std::vector<std::unique_ptr<ContextSource>> sources_;
+};
+
+// Opens what settings and options ask for.
+class Assembly {
+ public:
+  Assembly(const Settings& settings, const RunOptions& options, Host& host)
+      : settings_(settings), options_(options), host_(host) {}
+  Result<void> fill(Pipeline* pipeline);
+
+ private:
+  Result<void> open_replayed(Pipeline* pipeline);
+  Result<void> open_contexts(Pipeline* pipeline);
+  Result<void> open_collectors(std::string_view framework, Pipeline* pipeline);
+  Result<void> open_outputs(Pipeline* pipeline);
+
+  const Settings& settings_;
+  const RunOptions& options_;
+  Host& host_;
+};
+
+template <typename Interface>
+Result<std::unique_ptr<Interface>> open_component(
+    std::span<const Component<Interface>* const> components, const ComponentSettings& settings,
+    Host& host) {
+  const Component<Interface>* component = find_component(components, settings.spec());
+  auto opened = component->open(settings, host);
+  if (!opened) return fail(settings.full_name(), opened.error());
+  return opened;
+}
+
+Result<void> Assembly::open_replayed(Pipeline* pipeline) {
+  auto replay = open_replay(options_.replay, host_);
+  if (!replay) return tl::unexpected<Error>(replay.error());
+  pipeline->contexts = std::move(replay->contexts);
+  pipeline->collectors = std::move(replay->collectors);
+  return {};
+}
+
+Result<void> Assembly::open_contexts(Pipeline* pipeline) {
+  auto all = std::make_unique<AllContexts>();
+  for (const ComponentSettings* settings : settings_.active("eca")) {
+    auto opened = open_component(eca_components(), *settings, host_);
+    if (!opened) return tl::unexpected<Error>(opened.error());
+    all->add(std::move(*opened));
+  }
+  if (all->empty()) {
+    return fail(Error::Code::not_found,
+                "there is nothing to judge; give --replay DIR, or configure an eca, for example "
+                "--connector eca static file job.json");
+  }
+  pipeline->contexts = std::move(all);
+  return {};
+}
+
+// A component that cannot work on this machine, or cannot be opened, is a report in every result:
+// the verdict names what it was blind to. Settings that are wrong end the run.
+Result<void> Assembly::open_collectors(std::string_view framework, Pipeline* pipeline) {
+  for (const ComponentSettings* settings : settings_.active(framework)) {
+    const CollectorComponent* component = find_component(collector_components(), settings->spec());
+    NamedCollector named;
+    named.name = settings->full_name();
+    const Availability usable =
+        component->query != nullptr ? component->query(host_) : Availability{};
+    if (!usable.usable) {
+      named.unavailable = usable.reason;
+    } else {
+      auto opened = component->open(*settings, host_);
+      if (!opened && opened.error().code == Error::Code::malformed) {
+        return fail(named.name, opened.error());
+      }
+      if (opened) {
+        named.collector = std::move(*opened);
+      } else {
+        named.unavailable = opened.error().message;
+      }
+    }
+    pipeline->collectors.push_back(std::move(named));
+  }
+  return {};
+}
+
+Result<void> Assembly::open_outputs(Pipeline* pipeline) {
+  for (const ComponentSettings* settings : settings_.active("output")) {
+    auto opened = open_component(output_components(), *settings, host_);
+    if (!opened) return tl::unexpected<Error>(opened.error());
+    pipeline->outputs.push_back({settings->full_name(), std::move(*opened)});
+  }
+  return {};
+}
+
+Result<void> Assembly::fill(Pipeline* pipeline) {
+  Result<void> done = options_.replay.empty() ? open_contexts(pipeline) : open_replayed(pipeline);
+  if (done && options_.replay.empty()) done = open_collectors("log", pipeline);
+  if (done && options_.replay.empty()) done = open_collectors("metric", pipeline);
+  if (done) done = open_outputs(pipeline);
+  if (!done) return done;
+  const ComponentSettings& run = settings_.section("run");
+  pipeline->collector_timeout = run.duration("timeout_seconds");
+  if (const Duration whole = run.duration("deadline_seconds"); whole > Duration{0}) {
+    pipeline->deadline = Deadline::after(whole);
+  }
+  pipeline->strict = run.flag("strict");
+  return {};
+}
+
+RunSummary failed_run(std::string name, int exit_code, const Error& error) {
+  RunSummary summary;
+  summary.name = std::move(name);
+  summary.exit_code = exit_code;
+  summary.error = error.message;
+  return summary;
+}
+
+std::string run_name(const std::string& config, const RunOptions& options) {
+  if (!config.empty()) return config;
+  return options.replay.empty() ? "run" : options.replay;
+}
+
+}  // namespace
+
+std::vector<std::string> config_files(const RunOptions& options) {
+  if (!options.configs.empty()) return options.configs;
+  if (options.replay.empty() && exists(site_config())) return {site_config()};
+  return {""};
+}
+
+RunSummary run_with(const std::string& config, const RunOptions& options) {
+  const std::string name = run_name(config, options);
+  auto settings = load_settings(config, options);
+  if (!settings) return failed_run(name, kExitConfiguration, settings.error());
+  auto rules = load_rules(settings->section("run"));
+  if (!rules) return failed_run(name, kExitConfiguration, rules.error());
+
+  const std::unique_ptr<ProgressMeter> progress = make_terminal_progress();
+  Host host;
+  host.rules = rules->get();
+  host.progress = progress.get();
+  host.all_lines = options.all_lines;
+  Pipeline pipeline;
+  pipeline.name = name;
+  pipeline.attributor = make_embedded_attributor(**rules);
+  if (auto done = Assembly(*settings, options, host).fill(&pipeline); !done) {
+    const bool is_usage = config.empty() && done.error().code != Error::Code::malformed;
+    return failed_run(name, is_usage ? kExitUsage : kExitConfiguration, done.error());
+  }
+  return run_pipeline(pipeline, host);
+}
+
+int check_config(const std::string& config, const RunOptions& options) {
+  const std::string name = config.empty() ? "settings" : config;
+  const auto complain = [&](const Error& error) {
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), error.message.c_str());
+    return kExitConfiguration;
+  };
+  auto settings = load_settings(config, options);
+  if (!settings) return complain(settings.error());
+  auto rules = load_rules(settings->section("run"));
+  if (!rules) return complain(rules.error());
+  Host host;
+  host.rules = rules->get();
+  Pipeline pipeline;
+  auto done = Assembly(*settings, options, host).fill(&pipeline);
+  if (!done && done.error().code != Error::Code::not_found) return complain(done.error());
+  int code = kExitOk;
+  for (const NamedCollector& collector : pipeline.collectors) {
+    if (collector.collector) continue;
+    code = complain(Error{Error::Code::unavailable, collector.name + ": " + collector.unavailable});
+  }
+  if (code == kExitOk) std::printf("%s: ok\n", name.c_str());
+  return code;
+}
+
+int show_config(const std::string& config, const RunOptions& options) {
+  auto settings = load_settings(config, options);
+  if (!settings) {
+    std::fprintf(stderr, "%s\n", settings.error().message.c_str());
+    return kExitConfiguration;
+  }
+  std::fputs(settings->show().c_str(), stdout);
+  return kExitOk;
+}
+
+std::string list_connectors() {
+  std::string text;
+  for (const ComponentSpec& spec : all_specs()) {
+    const std::string name = spec.name.empty() ? std::string(spec.framework)
+                                               : fmt::format("{}.{}", spec.framework, spec.name);
+    text += fmt::format("[{}]  {}\n", name, spec.help);
+    for (const ParamSpec& param : spec.params) text += "    " + describe(param) + "\n";
+  }
+  return text;
+}
+
+}  // namespace nvab

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// See run_options.hh; nvab-run(1) has the same options, which a test compares.
+#include "epilog/run_options.hh"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <tuple>
+#include <utility>
+
+#include "common/base/build_info.hh"
+#include "epilog/summary.hh"
+
+namespace nvab {
+namespace {
+
+using ConnectorTuple = std::tuple<std::string, std::string, std::string, std::string>;
+
+struct Raw {
+  RunOptions options;
+  std::vector<ConnectorTuple> connectors;
+  std::string lines = "selected";
+  std::string log_level = "warning", log_format = "text";
+};
+
+void add_what(CLI::App& app, Raw& raw) {
+  app.add_option("--replay", raw.options.replay, "Judge the evidence bundle in this folder")
+      ->type_name("DIR")
+      ->group("What to judge");
+  app.add_option("--config", raw.options.configs,
+                 "Settings, TOML or INI (.conf, .ini); several files are several runs")
+      ->type_name("FILE")
+      ->group("What to judge");
+  app.add_option("--connector", raw.connectors,
+                 "One setting of one component, e.g. eca static job_id 1234; may repeat")
+      ->type_name("FRAMEWORK COMPONENT PARAM VALUE")
+      ->group("What to judge");
+}
+
+void add_how(CLI::App& app, Raw& raw) {
+  RunOptions& options = raw.options;
+  const char* const group = "What to write";
+  app.add_option("--format", options.format,
+                 "auto (text on a terminal, else JSON), text, or json: one object a line")
+      ->check(CLI::IsMember({"auto", "text", "json"}))
+      ->type_name("FORMAT")
+      ->group(group);
+  app.add_flag("--explain", options.explain,
+               "Text also shows what explains what, what was dropped and why, and alternatives")
+      ->group(group);
+  app.add_option("--save-bundle", options.save_bundle,
+                 "Write the evidence to this new folder, for --replay")
+      ->type_name("DIR")
+      ->group(group);
+  app.add_option("--lines", raw.lines, "Of logs, save the lines that rules select, or all")
+      ->check(CLI::IsMember({"selected", "all"}))
+      ->type_name("selected|all")
+      ->group(group);
+  app.add_flag("--redact", options.redact,
+               "In the saved bundle, replace users, hosts and paths by others, consistently")
+      ->group(group);
+  app.add_option("--summary-json", options.summary_json,
+                 "Write what the runs did to this file, as JSON")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_flag("--strict", options.strict, "Exit 4 when the evidence about a job was not complete")
+      ->group(group);
+  app.add_flag("--exit-code-by-action", options.exit_code_by_action,
+               "Exit 10 to 16 by what the advice is")
+      ->group(group);
+}
+
+void add_about(CLI::App& app, Raw& raw) {
+  RunOptions& options = raw.options;
+  const char* const group = "About settings";
+  app.add_flag("--list-connectors", options.list_connectors,
+               "Show all components and their parameters")
+      ->group(group);
+  app.add_flag("--check-config", options.check_config, "Check settings and open every component")
+      ->group(group);
+  app.add_flag("--show-config", options.show_config,
+               "Show the settings in effect and where each comes from")
+      ->group(group);
+  const char* const logging = "Messages";
+  app.add_option("--log-level", raw.log_level, "debug, info, warning, error or off")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error", "off"}))
+      ->type_name("LEVEL")
+      ->group(logging);
+  app.add_option("--log-format", raw.log_format, "Of messages on stderr: text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->type_name("FORMAT")
+      ->group(logging);
+  app.add_flag("--quiet", options.quiet, "No summary of the run on stderr")->group(logging);
+}
+
+// What one option's check cannot see.
+std::string check_together(const Raw& raw) {
+  const RunOptions& options = raw.options;
+  if (options.save_bundle.empty() && options.redact) {
+    return "--redact is about a bundle that is saved: give --save-bundle DIR too";
+  }
+  if (options.save_bundle.empty() && raw.lines == "all") {
+    return "--lines is about a bundle that is saved: give --save-bundle DIR too";
+  }
+  return {};
+}
+
+int usage_error(const std::string& sentence) {
+  std::fprintf(stderr, "nvab-run: %s\nTry 'nvab-run --help', or see nvab-run(1).\n",
+               sentence.c_str());
+  return kExitUsage;
+}
+
+}  // namespace
+
+ParsedOptions parse_run_options(int argc, const char* const* argv) {
+  CLI::App app("Says why a job ended, who or what is to blame, on what evidence, and what to do.",
+               "nvab-run");
+  Raw raw;
+  app.set_version_flag("--version", "nvab-run " + std::string(build_info().version))
+      ->group("Messages");
+  app.set_help_flag("-h,--help", "Show this help")->group("Messages");
+  add_what(app, raw);
+  add_how(app, raw);
+  add_about(app, raw);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return {std::nullopt, app.exit(error)};
+    return {std::nullopt, usage_error(error.what())};
+  }
+  if (const std::string trouble = check_together(raw); !trouble.empty()) {
+    return {std::nullopt, usage_error(trouble)};
+  }
+  for (auto& [framework, component, param, value] : raw.connectors) {
+    raw.options.connectors.push_back(
+        {std::move(framework), std::move(component), std::move(param), std::move(value)});
+  }
+  raw.options.all_lines = raw.lines == "all";
+  raw.options.log_level = *log_level_from(raw.log_level);
+  raw.options.log_format = *log_format_from(raw.log_format);
+  return {std::move(raw.options), 0};
+}
+
+}  // namespace nvab

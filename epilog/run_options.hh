@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of nvab-run as a struct.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/log.hh"
+
+namespace nvab {
+
+// One --connector FRAMEWORK COMPONENT PARAM VALUE.
+struct ConnectorSetting {
+  std::string framework, component, param, value;
+};
+
+struct RunOptions {
+  std::vector<std::string> configs;
+  std::vector<ConnectorSetting> connectors;
+  std::string replay;  // folder of a bundle; empty: none
+  std::string format;  // "", "auto", "text", "json"
+  bool explain = false;
+  bool strict = false;
+  std::string save_bundle;  // folder; empty: none
+  bool redact = false;
+  bool all_lines = false;  // --lines all
+  std::string summary_json;
+  bool exit_code_by_action = false;
+  bool list_connectors = false, check_config = false, show_config = false;
+  bool quiet = false;
+  LogLevel log_level = LogLevel::warning;
+  LogFormat log_format = LogFormat::text;
+};
+
+// The options, or the exit code of a command line that was answered at once: --help and --version
+// (0, on stdout) or a usage error (kExitUsage, a sentence on stderr).
+struct ParsedOptions {
+  std::optional<RunOptions> options;
+  int exit_code = 0;
+};
+ParsedOptions parse_run_options(int argc, const char* const* argv);
+
+}  // namespace nvab
