@@ -58,13 +58,6 @@ struct Engine::State {
   std::map<std::string, TaskExit> tasks;
   std::map<std::string, FlightDump> dumps;
 
-  void add_entry(const LogEntry& entry, Source source, IngestCounts* counts) {
-    std::vector<Event> events;
-    extract_entry(rules, entry, source, &events);
-    for (Event& event : events)
-      ++(store.add(std::move(event)) ? counts->accepted : counts->duplicates);
-  }
-
   void add_sample(const MetricSample& sample, IngestCounts* counts) {
     const std::string key = series_key(sample);
     if (!series.contains(key) && series.size() >= kMaxSeries) return;
@@ -82,27 +75,47 @@ Engine::Engine(Engine&&) noexcept = default;
 
 void Engine::update(ExecutionContext context) { state_->context = std::move(context); }
 
-IngestCounts Engine::ingest(const Observation& observation) {
+const ExecutionContext& Engine::context() const { return state_->context; }
+std::uint64_t Engine::event_count() const { return state_->store.size() + state_->series.size(); }
+
+Extracted extract(const Ruleset& rules, const Observation& observation) {
+  Extracted out{observation.source,  {},
+                observation.samples, observation.task_exits,
+                observation.dumps,   observation.coverage.streams};
+  for (const LogEntry& entry : observation.entries) {
+    extract_entry(rules, entry, observation.source, &out.events);
+  }
+  return out;
+}
+
+IngestCounts Engine::add(Extracted extracted) {
   IngestCounts counts;
   State& s = *state_;
-  for (const LogEntry& entry : observation.entries) s.add_entry(entry, observation.source, &counts);
-  for (const MetricSample& sample : observation.samples) s.add_sample(sample, &counts);
-  for (const TaskExit& task : observation.task_exits) {
-    const bool added = s.tasks.emplace(task_key(task), task).second;
-    ++(added ? counts.accepted : counts.duplicates);
+  const auto count = [&](bool added) { ++(added ? counts.accepted : counts.duplicates); };
+  for (Event& event : extracted.events) count(s.store.add(std::move(event)));
+  for (const MetricSample& sample : extracted.samples) s.add_sample(sample, &counts);
+  for (TaskExit& task : extracted.task_exits) {
+    std::string key = task_key(task);
+    count(s.tasks.emplace(std::move(key), std::move(task)).second);
   }
-  for (const FlightDump& dump : observation.dumps) {
-    const bool added = s.dumps.emplace(dump.stream + '#' + std::to_string(dump.rank), dump).second;
-    ++(added ? counts.accepted : counts.duplicates);
+  for (FlightDump& dump : extracted.dumps) {
+    std::string key = dump.stream + '#' + std::to_string(dump.rank);
+    count(s.dumps.emplace(std::move(key), std::move(dump)).second);
   }
-  for (const StreamCoverage& stream : observation.coverage.streams) {
-    const auto [known, added] = s.streams.emplace(stream_key(observation.source, stream), stream);
+  for (const StreamCoverage& stream : extracted.streams) {
+    const auto [known, added] = s.streams.emplace(stream_key(extracted.source, stream), stream);
     if (!added) merge(&known->second, stream);
   }
   return counts;
 }
 
-Verdict Engine::attribute() const {
+IngestCounts Engine::ingest(const Observation& observation) {
+  return add(extract(state_->rules, observation));
+}
+
+Verdict Engine::attribute() const { return attribute(state_->rules); }
+
+Verdict Engine::attribute(const Ruleset& rules) const {
   const State& s = *state_;
   Analysis analysis{s.context,
                     s.rules,
@@ -118,18 +131,18 @@ Verdict Engine::attribute() const {
                     {},
                     {}};
   for (const LogEntry& fact : scheduler_facts(s.context)) {
-    extract_entry(s.rules, fact, Source::scheduler, &analysis.events);
+    extract_entry(rules, fact, Source::scheduler, &analysis.events);
   }
   for (const auto& [key, task] : s.tasks) {
     for (const LogEntry& fact : task_facts(task)) {
-      extract_entry(s.rules, fact, Source::task_exits, &analysis.events);
+      extract_entry(rules, fact, Source::task_exits, &analysis.events);
     }
   }
   for (const auto& [key, samples] : s.series) {
     std::vector<MetricSample> series;
     for (const auto& [time, sample] : samples) series.push_back(sample);
     learn_labels(series.front(), &analysis.placement);
-    extract_series(s.rules, series, s.context, &analysis.events);
+    extract_series(rules, series, s.context, &analysis.events);
   }
   std::sort(analysis.events.begin(), analysis.events.end(), event_less);
   for (const Pass& pass : passes()) pass.run(analysis);

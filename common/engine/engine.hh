@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
+#include "common/engine/event.hh"
 #include "common/engine/ruleset.hh"
 #include "common/model/context.hh"
 #include "common/model/observation.hh"
@@ -19,17 +21,36 @@ struct IngestCounts {
   std::uint64_t duplicates = 0;  // entries already ingested
 };
 
+// What an observation comes to once the rules have read it: all that the engine keeps of it.
+struct Extracted {
+  Source source = Source::applog;
+  std::vector<Event> events;
+  std::vector<MetricSample> samples;
+  std::vector<TaskExit> task_exits;
+  std::vector<FlightDump> dumps;
+  std::vector<StreamCoverage> streams;
+};
+
+// The expensive half of ingestion, without any state: a service does it outside its locks, each
+// thread with a clone of the ruleset of its own. The events point to the rules of `rules`.
+Extracted extract(const Ruleset& rules, const Observation& observation);
+
 // For one thread at a time.
 class Engine {
  public:
-  // `rules` must outlive the engine.
+  // `rules`, or a clone of it, must outlive the engine.
   Engine(const Ruleset& rules, ExecutionContext context);
   ~Engine();
   Engine(Engine&&) noexcept;
 
+  const ExecutionContext& context() const;
   void update(ExecutionContext context);  // a later word of the scheduler (RUNNING -> final)
+  IngestCounts add(Extracted extracted);
   IngestCounts ingest(const Observation& observation);
   Verdict attribute() const;
+  // With the caller's clone of the same ruleset.
+  Verdict attribute(const Ruleset& rules) const;
+  std::uint64_t event_count() const;  // kept, for limits and metrics
 
  private:
   struct State;

@@ -30,6 +30,7 @@ class EventStore {
   // All kept events in event_less order, folded counts on the first of each group.
   std::vector<Event> events() const;
   std::uint64_t dropped() const { return dropped_; }
+  std::size_t size() const { return groups_.size(); }
 
  private:
   struct Group {
