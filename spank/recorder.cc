@@ -2,6 +2,7 @@
 // From SPANK items and the kernel's files to lines of the task record.
 #include "spank/recorder.hh"
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -134,12 +135,6 @@ void fill_step(spank_t spank, const Settings& settings, Mode mode,
   if (record->gpu_device_count > 0) nvab_task_mark(record, nvab_task_gpu_devices);
 }
 
-void set_task(spank_t spank, nvab_task_record* record) noexcept {
-  nvab_task_set(record, nvab_task_task_id, item<uint32_t>(spank, S_TASK_GLOBAL_ID, 0));
-  const int local = item<int>(spank, S_TASK_ID, -1);
-  if (local >= 0) nvab_task_set(record, nvab_task_local_id, static_cast<uint32_t>(local));
-}
-
 void set_place(uint32_t job_id, const char* root, nvab_task_record* record) noexcept {
   char text[4096], group[NVAB_TASK_GPUS_SIZE];
   if (read_file(root, "/proc/self/cgroup", text, sizeof text) > 0 &&
@@ -192,22 +187,48 @@ void Recorder::begin_step(spank_t spank, const Settings& settings, Mode mode) no
   fill_identity(spank, &identity_);
   // The extern step holds what others start in the job's name: it has no tasks that could end.
   if (identity_.step_id == NVAB_STEP_EXTERN || identity_.job_id == 0) return;
-  const int wrong = spool_.open(settings, identity_);
+  nvab_task_record record = make(nvab_task_kind_step, now());
+  const int wrong = spool_.open(settings, record);
   if (wrong != 0) {
     slurm_info("attribution: init_post_opt: opening a file in the spool %s: %s; no task record",
                settings.spool, strerror(wrong));
     complained_ = true;
   }
   active_ = true;
-  nvab_task_record record = make(nvab_task_kind_step, now());
+  if (nvab_task_has(&identity_, nvab_task_het_job_id)) share_task_offset();
   fill_step(spank, settings, mode, &record);
   may_watch_ = has_descriptors_for(record.local_tasks);
   write("init_post_opt", record);
 }
 
+// In a step over several components of a heterogeneous job, Slurm's items count the tasks of each
+// component from 0. Only the task's own process is told its number in the step; by this page it
+// tells slurmstepd. The user's program does not have it: exec drops it.
+void Recorder::share_task_offset() noexcept {
+  void* page =
+      mmap(nullptr, sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page != MAP_FAILED) task_offset_ = static_cast<uint32_t*>(page);
+}
+
+void Recorder::set_task(spank_t spank, nvab_task_record* record) noexcept {
+  const auto global = item<uint32_t>(spank, S_TASK_GLOBAL_ID, 0);
+  const uint32_t offset = task_offset_ != nullptr ? *task_offset_ : 0;
+  const int local = item<int>(spank, S_TASK_ID, -1);
+  nvab_task_set(record, nvab_task_task_id, global + offset);
+  if (local >= 0) nvab_task_set(record, nvab_task_local_id, static_cast<uint32_t>(local));
+}
+
+void Recorder::learn_task_offset(spank_t spank) noexcept {
+  const auto global = item<uint32_t>(spank, S_TASK_GLOBAL_ID, 0);
+  uint32_t number = 0;
+  if (task_offset_ == nullptr || !number_from_environment(spank, "SLURM_PROCID", &number)) return;
+  if (number >= global) *task_offset_ = number - global;
+}
+
 void Recorder::begin_task(spank_t spank) noexcept {
   if (!active_) return;
   nvab_task_record record = make(nvab_task_kind_task_start, now());
+  learn_task_offset(spank);
   set_task(spank, &record);
   nvab_task_set(&record, nvab_task_pid, static_cast<uint32_t>(getpid()));
   set_gpus(spank, &record);
@@ -281,6 +302,8 @@ void Recorder::end_step() noexcept {
   close_oom(&step_oom_);
   for (size_t i = 0; i < group_count_; i++) close_oom(&groups_[i].oom);
   group_count_ = 0;
+  if (task_offset_ != nullptr) munmap(task_offset_, sizeof(uint32_t));
+  task_offset_ = nullptr;
 }
 
 }  // namespace nvab

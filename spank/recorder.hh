@@ -38,6 +38,9 @@ class Recorder {
 
   nvab_task_record make(nvab_task_kind kind, const Moment& when) const noexcept;
   void write(const char* hook, const nvab_task_record& record) noexcept;
+  void share_task_offset() noexcept;
+  void learn_task_offset(spank_t spank) noexcept;
+  void set_task(spank_t spank, nvab_task_record* record) noexcept;
   void open_groups(pid_t pid) noexcept;
   void count_oom(pid_t pid, nvab_task_record* record) noexcept;
 
@@ -53,6 +56,7 @@ class Recorder {
   size_t group_count_ = 0;
   std::array<TaskGroup, Watcher::kMaxTasks> groups_;
   uint32_t tasks_ended_ = 0;
+  uint32_t* task_offset_ = nullptr;  // a page shared with the tasks; null: tasks count from 0
 };
 
 }  // namespace nvab

@@ -3,7 +3,6 @@
 #include "spank/spool.hh"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -24,13 +23,6 @@ void close_fd(int* fd) noexcept {
   *fd = -1;
 }
 
-// A link, a FIFO or somebody's second name for another file is not what we made.
-int check_file(int fd) noexcept {
-  struct stat about = {};
-  if (fstat(fd, &about) != 0) return errno;
-  return S_ISREG(about.st_mode) && about.st_nlink == 1 ? 0 : EMLINK;
-}
-
 void send_line(int socket, const nvab_task_record& record) noexcept {
   char line[NVAB_TASK_LINE_MAX];
   const size_t length = nvab_task_format(&record, line, sizeof line);
@@ -45,14 +37,9 @@ int Spool::open(const Settings& settings, const nvab_task_record& record) noexce
   const int length = snprintf(path, sizeof path, "%s/%s", settings.spool, name);
   if (length < 0 || static_cast<size_t>(length) >= sizeof path) return ENAMETOOLONG;
   if (settings.syslog != nullptr) socket_ = nvab_log_connect(settings.syslog);
-  // O_NONBLOCK: should a FIFO lie there, it is refused, not waited for.
-  file_ =
-      ::open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
-             kFileMode);
-  if (file_ < 0) return errno;
-  const int wrong = check_file(file_);
-  if (wrong != 0) close_fd(&file_);
-  return wrong;
+  // The name is a new one: whatever lies there is not ours.
+  file_ = ::open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kFileMode);
+  return file_ < 0 ? errno : 0;
 }
 
 int Spool::write(const nvab_task_record& record) noexcept {

@@ -11,10 +11,10 @@ namespace nvab {
 
 class Spool {
  public:
-  // Opens the file named after the record, and the socket, if settings name one. Both stay open
-  // over the step's life: with a private /tmp or a container the paths may be out of sight later,
-  // and the tasks' own processes inherit them until they become the user's program.
-  // Returns 0 or the errno of the file; the socket's failure costs nothing but its lines.
+  // Makes the file named after the record of the step's start, and opens the socket, if settings
+  // name one. Both stay open over the step's life: with a private /tmp or a container the paths may
+  // be out of sight later, and the tasks' own processes inherit them until they become the user's
+  // program. Returns 0 or the errno of the file; the socket's failure costs nothing but its lines.
   int open(const Settings& settings, const nvab_task_record& record) noexcept;
 
   // Appends the record. Returns 0 or an errno; then it is counted as lost. Never waits for a

@@ -240,17 +240,17 @@ void records_are_appended_whole(void**) {
   unlink(path);
 }
 
-void a_file_is_named_after_job_step_node_and_run(void**) {
+void a_file_is_named_after_job_step_node_and_time(void**) {
   nvab_task_record record;
   char name[NVAB_TASK_FILE_NAME_SIZE];
   fill_identity(&record, nvab_task_kind_step);
   nvab_task_set(&record, nvab_task_step_id, NVAB_STEP_BATCH);
   const size_t length = nvab_task_file_name(&record, name);
   assert_int_equal(length, strlen(name));
-  assert_string_equal(name, "4711.batch.rack2-node7.2.ndjson");
+  assert_string_equal(name, "4711.batch.rack2-node7.951827696123456.ndjson");
   nvab_task_set_text(&record, nvab_task_node, "../e v\"il");
   nvab_task_file_name(&record, name);
-  assert_string_equal(name, "4711.batch..._e_v_il.2.ndjson");
+  assert_string_equal(name, "4711.batch..._e_v_il.951827696123456.ndjson");
   nvab_task_set_text(&record, nvab_task_node, std::string(255, 'n').c_str());
   assert_true(nvab_task_file_name(&record, name) < NVAB_TASK_FILE_NAME_SIZE);
 }
@@ -360,7 +360,7 @@ int main() {
       cmocka_unit_test(the_longest_record_fits_a_line),
       cmocka_unit_test(a_value_of_the_wrong_type_or_size_is_not_set),
       cmocka_unit_test(records_are_appended_whole),
-      cmocka_unit_test(a_file_is_named_after_job_step_node_and_run),
+      cmocka_unit_test(a_file_is_named_after_job_step_node_and_time),
       cmocka_unit_test(a_record_may_come_in_any_order_with_names_of_the_future),
       cmocka_unit_test(a_line_that_is_not_a_record_is_refused_with_a_sentence),
       cmocka_unit_test(lines_of_another_version_and_endless_lines_are_told_apart),

@@ -348,7 +348,7 @@ size_t nvab_task_file_name(const struct nvab_task_record* record,
     out[used++] = strchr(plain, *c) != NULL ? *c : '_';
   }
   out[used++] = '.';
-  used += nvab_format_u64(record->restart_count, out + used);
+  used += nvab_format_u64((uint64_t)record->wall_us, out + used);
   memcpy(out + used, ".ndjson", sizeof ".ndjson");
   return used + strlen(".ndjson");
 }

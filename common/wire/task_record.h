@@ -30,7 +30,8 @@
 //   step_id        "batch", "extern", "interactive" or the number of an srun step, always a string
 //   node           Slurm's name of the node
 //   node_id        the node's place in the step, from 0
-//   restart_count  0 in the first run of a job, 1 after it was requeued once, ...
+//   restart_count  how often Slurm says the job was requeued before this run. Slurm 22.05 says 0 in
+//                  every run: what tells runs of a job apart is `time`
 //   uid            user id of the job
 //   time           when it happened, RFC 3339 in UTC with microseconds
 //   mono_us        the same moment by CLOCK_MONOTONIC in microseconds: unlike `time` it never
@@ -51,7 +52,9 @@
 //
 // task_start:
 //
-//   task_id        Slurm's global task id in the step (SLURM_PROCID): the MPI rank of most programs
+//   task_id        SLURM_PROCID, the task's number in the step: the MPI rank of most programs.
+//   Where
+//                  a step spans components of a heterogeneous job it counts through all of them
 //   local_id       the task's place on this node, from 0 (SLURM_LOCALID)
 //   pid            of the task's first process
 //   job_gpus       SLURM_JOB_GPUS: the node's GPUs (minor numbers) that the job was given
