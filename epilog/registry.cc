@@ -12,6 +12,7 @@ extern const CollectorComponent log_file;
 extern const CollectorComponent log_task_exits;
 extern const CollectorComponent log_flight_recorder;
 extern const CollectorComponent metric_file;
+extern const OutputComponent output_sqlite;
 extern const OutputComponent output_stdout;
 
 namespace {
@@ -19,7 +20,7 @@ namespace {
 constexpr const EcaComponent* kEca[] = {&eca_static};
 constexpr const CollectorComponent* kCollectors[] = {&log_file, &log_task_exits,
                                                      &log_flight_recorder, &metric_file};
-constexpr const OutputComponent* kOutputs[] = {&output_stdout};
+constexpr const OutputComponent* kOutputs[] = {&output_stdout, &output_sqlite};
 
 std::vector<ComponentSpec> gather_specs() {
   std::vector<ComponentSpec> specs = {run_spec};
