@@ -69,7 +69,7 @@ written=$(date -d "$(entry | sed 's/.*"time":"\([^"]*\)".*/\1/')" +%s)
 fresh
 run "$hooks/nvab-epilogctld" SLURM_ARRAY_JOB_ID=800 SLURM_ARRAY_TASK_ID=0 SLURM_ARRAY_TASK_COUNT=3 SLURM_CLUSTER_NAME=alpha \
   SLURM_HET_JOB_ID=814 SLURM_HET_JOB_OFFSET=0 SLURM_JOB_DERIVED_EC=15 SLURM_JOB_EXIT_CODE2=0:9 SLURM_JOB_GROUP=users \
-  SLURM_JOB_ID=815 SLURM_JOB_NAME='my job' SLURM_JOB_NODELIST='n[7-8]' SLURM_JOB_RESTART_COUNT=0
+  SLURM_JOB_ID=815 SLURM_JOB_ACCOUNT='(null)' SLURM_JOB_NAME='my job' SLURM_JOB_NODELIST='n[7-8]' SLURM_JOB_RESTART_COUNT=0
 same "epilogctld's entry" "$(entry | plain)" '{"v":1,"trigger_id":"815.epilogctld","hook":"epilogctld",'"HOST,TIME"',"job":{"job_id":815,'"\
 "'"array_job_id":800,"array_task_id":0,"het_job_id":814,"het_offset":0,"cluster":"alpha","restart_count":0,"name":"my job",'"\
 "'"node_list":"n[7-8]","exit_code":"0:9","derived_exit_code":"0:15"}}'

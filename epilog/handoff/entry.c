@@ -99,7 +99,8 @@ static bool read_number(const char* text, size_t length, uint64_t* number) {
 static const char* value_of(const struct nvab_entry* entry, const struct member* member) {
   const char* name = entry->hook == nvab_hook_jobcomp ? member->jobcomp : member->slurm;
   const char* value = name != NULL ? entry->lookup(name) : NULL;
-  if (value == NULL || value[0] == '\0') return NULL;
+  // "(null)" is what slurmctld says of the account of a user who has none.
+  if (value == NULL || value[0] == '\0' || strcmp(value, "(null)") == 0) return NULL;
   if (member->type == member_id && strcmp(value, "0") == 0) return NULL;
   if (member->type == member_index && strcmp(value, "4294967294") == 0) return NULL;
   return value;

@@ -27,7 +27,7 @@
 //   array_task_id     .CJ
 //   het_job_id        ECJ  only for a component of a heterogeneous job
 //   het_offset        .CJ
-//   cluster           ECJ
+//   cluster           ECJ  by jobcomp only for users who are known to accounting
 //   node              E..  Slurm's name of the node
 //   restart_count     EC.  already counts the requeue that ends this run: it tells no runs apart
 //   name              .CJ

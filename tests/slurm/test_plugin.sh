@@ -153,7 +153,7 @@ has "refusal of the environment" "$words" '--attribution=maybe: say on, off or a
 has "help" "$(srun --help)" '--attribution=on\|off\|auto'
 
 same "files of extern steps" "$(cd "$tasks" && find . -name '*.extern.*')" ""
-same "words of the plugin in slurmd's logs" "$(grep -h 'attribution: ' "$CLUSTER_DIR"/log/slurmd-*.log || true)" ""
+same "words of the plugin in slurmd's logs" "$(grep -h 'attribution: ' "$CLUSTER_DIR"/log/slurm/slurmd-*.log || true)" ""
 no_node_is_drained "after all jobs"
 
 # ---- spools that do not work ------------------------------------------------------------------------------------------
@@ -164,12 +164,12 @@ try_spool() { # WHAT LOGGED-REGEX
   wait_jobs "$job"
   same "state with $1" "$(scontrol -o show job "$job" | sed -n 's/.* JobState=\([A-Z]*\) .* ExitCode=\([0-9:]*\) .*/\1 \2/p')" "FAILED 6:0"
   same "output with $1" "$(cat "$jobs/spool-$job.out")" ""
-  has "logs with $1" "$(grep -h "attribution: " "$CLUSTER_DIR"/log/slurmd-*.log)" "$2"
+  has "logs with $1" "$(grep -h "attribution: " "$CLUSTER_DIR"/log/slurm/slurmd-*.log)" "$2"
   no_node_is_drained "with $1"
 }
 mv "$tasks" "$tasks.away"
 try_spool "no spool" 'opening a file in the spool .*: No such file or directory; no task record'
-same "lines about it" "$(grep -h "attribution: " "$CLUSTER_DIR"/log/slurmd-*.log | grep -c 'No such file')" 3
+same "lines about it" "$(grep -h "attribution: " "$CLUSTER_DIR"/log/slurm/slurmd-*.log | grep -c 'No such file')" 3
 mkdir "$tasks"
 if mount -t tmpfs -o size=4k tmpfs "$tasks"; then
   head -c 4096 /dev/zero >"$tasks/filler"
