@@ -53,7 +53,9 @@ void SettingsLoader::Impl::read_toml(std::string_view file_name, std::string_vie
     problems.push_back(root.error().message);
     return;
   }
-  for (const auto& [framework, table] : root->members) {
+  for (const TomlMember& member : root->members) {
+    const std::string& framework = member.name;
+    const Toml& table = member.value;
     const std::string origin = place_of(file_name, table.line);
     if (!table.is(Toml::Kind::table)) {
       complain(origin, "'" + excerpt(sanitize(framework), 60) + "' stands outside of any section");
