@@ -20,30 +20,28 @@ struct RankTime {
   std::optional<Time> time;
 };
 
-// Where each rank first showed the root's symptom, earliest first.
-std::vector<RankTime> ranks_of_root(const Analysis& a, const Hypothesis& best) {
-  const Event& root = a.events[static_cast<std::size_t>(best.root)];
-  std::map<int, std::optional<Time>> first;
+// The program's rank; the Slurm task where no rank is known.
+std::optional<int> rank_of(const Event& event) {
+  return event.place.rank ? event.place.rank : event.place.task;
+}
+
+// The ranks of those of the hypothesis' events that `wanted` picks, in the order of their first
+// one.
+template <typename Wanted>
+std::vector<RankTime> ranks_of(const Analysis& a, const Hypothesis& best, Wanted wanted) {
+  std::set<int> seen;
+  std::vector<RankTime> ranks;
   for (const int index : best.events) {
     const Event& event = a.events[static_cast<std::size_t>(index)];
-    const bool same =
-        event.rule == root.rule || (event.rule->outcome == root.rule->outcome && event.cause < 0);
-    if (same && event.place.rank) first.emplace(*event.place.rank, event.time);
+    const std::optional<int> rank = rank_of(event);
+    if (rank && wanted(event) && seen.insert(*rank).second) ranks.push_back({*rank, event.time});
   }
-  std::vector<RankTime> ranks;
-  for (const auto& [rank, time] : first) ranks.push_back({rank, time});
-  std::stable_sort(ranks.begin(), ranks.end(), [](const RankTime& l, const RankTime& r) {
-    if (l.time.has_value() != r.time.has_value()) return l.time.has_value();
-    return l.time < r.time;
-  });
   return ranks;
 }
 
 bool all_together(const Analysis& a, const std::vector<RankTime>& ranks) {
-  if (ranks.size() < 2 || static_cast<double>(ranks.size()) <
-                              kMostRanks * static_cast<double>(a.placement.rank_count())) {
-    return false;
-  }
+  const auto all = static_cast<double>(a.placement.rank_count());
+  if (ranks.size() < 2 || static_cast<double>(ranks.size()) < kMostRanks * all) return false;
   if (!ranks.front().time || !ranks.back().time) return true;
   return *ranks.back().time - *ranks.front().time <= kTogether;
 }
@@ -60,11 +58,21 @@ std::optional<int> first_abnormal_task(const Analysis& a) {
   return first->task;
 }
 
-// "Root Cause (first observed failure)" of the launcher: often a victim, so only where the root
-// itself has no rank and the program is the root.
+// What launchers say of ranks that ended by themselves: srun's task lines, torchrun's first
+// observed failure, mpirun's banners. Victims of the clean-up (SIGTERM, SIGKILL) are no testimony.
 std::optional<int> launcher_rank(const Analysis& a) {
+  constexpr std::string_view kCleanUp[] = {"9", "15", "-9", "-15", "137", "143"};
   for (const Event& event : a.events) {
-    if (event.rule->id == "torch.elastic.root_cause" && event.place.rank) return event.place.rank;
+    if (!event.counts() && event.mark != Mark::teardown && event.mark != Mark::superseded) continue;
+    const std::string_view exit =
+        event.capture("exit").empty() ? event.capture("signal") : event.capture("exit");
+    const bool named = !event.capture("rank").empty() || !event.capture("task").empty();
+    if (!named || event.source != Source::applog) continue;
+    if (std::find(std::begin(kCleanUp), std::end(kCleanUp), exit) != std::end(kCleanUp)) continue;
+    const bool launcher = event.rule->id.starts_with("torch.elastic.") ||
+                          event.rule->id.starts_with("mpi.") ||
+                          event.rule->id.starts_with("srun.") || event.rule->id.starts_with("rt.");
+    if (launcher) return rank_of(event);
   }
   return std::nullopt;
 }
@@ -85,23 +93,41 @@ bool rank_matters(const Analysis& a) {
   }
 }
 
+// A program of one process has no first rank.
+bool is_single_process(const Analysis& a) {
+  return a.context.ntasks == 1 && a.placement.rank_count() <= 1;
+}
+
+std::optional<int> rank_by_evidence(const Analysis& a, const Hypothesis& best) {
+  const Event& root = a.events[static_cast<std::size_t>(best.root)];
+  const std::vector<RankTime> own = ranks_of(a, best, [&](const Event& event) {
+    return event.rule == root.rule ||
+           (event.rule->outcome == root.rule->outcome && event.cause < 0);
+  });
+  if (!own.empty())
+    return all_together(a, own) ? std::nullopt : std::optional<int>(own.front().rank);
+  // A fault of a node or service: the rank that ran into it first.
+  const std::vector<RankTime> hit = ranks_of(a, best, [&](const Event& event) {
+    const bool there =
+        best.nodes.empty() || event.place.node.empty() ||
+        std::find(best.nodes.begin(), best.nodes.end(), event.place.node) != best.nodes.end();
+    return event.cause >= 0 && event.rule->role == Role::root && there;
+  });
+  if (!hit.empty() && !all_together(a, hit)) return hit.front().rank;
+  return launcher_rank(a);
+}
+
 }  // namespace
 
 void find_first_rank(Analysis& a) {
-  if (a.hypotheses.empty() || a.outcome == "unknown") return;
+  if (a.hypotheses.empty() || a.outcome == "unknown" || is_single_process(a)) return;
   Hypothesis& best = a.hypotheses.front();
   if (best.root < 0 || !rank_matters(a) || best.outcome == "collective_desync") return;
-  const Domain domain = domain_of(sub_domain_of(a.outcome));
-  if (domain == Domain::workload && !a.tasks.empty()) {
+  if (domain_of(sub_domain_of(a.outcome)) == Domain::workload && !a.tasks.empty()) {
     best.first_rank = first_abnormal_task(a);
     if (best.first_rank) return;
   }
-  const std::vector<RankTime> ranks = ranks_of_root(a, best);
-  if (!ranks.empty()) {
-    if (!all_together(a, ranks)) best.first_rank = ranks.front().rank;
-    return;
-  }
-  if (domain == Domain::workload) best.first_rank = launcher_rank(a);
+  best.first_rank = rank_by_evidence(a, best);
 }
 
 }  // namespace nvab
