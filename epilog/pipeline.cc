@@ -49,14 +49,14 @@ Deadline ContextRun::collector_deadline() const {
 }
 
 void ContextRun::collect(Session& session) {
-  if (pipeline_.keeper) pipeline_.keeper->begin(context_);
+  if (pipeline_.keeper) pipeline_.keeper->begin(context_, stats_->discovered == 1);
   for (const NamedCollector& collector : pipeline_.collectors) {
     CollectionReports reports = run_collector(collector, context_, session, pipeline_.keeper.get(),
                                               host_, collector_deadline());
     if (reports.connector.status != ConnectorStatus::ok &&
         reports.connector.status != ConnectorStatus::no_data) {
-      log_warning(fmt::format("job {}: {}: {}", context_.job_id, collector.name,
-                              reports.connector.reason));
+      log_warning(
+          fmt::format("job {}: {}: {}", context_.job_id, collector.name, reports.connector.reason));
     }
     connector_reports_.push_back(std::move(reports.connector));
     ingestion_reports_.push_back(std::move(reports.ingestion));
@@ -70,10 +70,10 @@ std::string ContextRun::write(const AttributionResult& result) {
     const auto written = output.write(result);
     any = any || written.has_value();
     if (written) return;
-    log_error(fmt::format("job {}: output {}: {}", result.context.job_id, name,
-                          written.error().message));
-    failures += fmt::format("{}output {}: {}", failures.empty() ? "" : "; ", name,
-                            written.error().message);
+    log_error(
+        fmt::format("job {}: output {}: {}", result.context.job_id, name, written.error().message));
+    failures +=
+        fmt::format("{}output {}: {}", failures.empty() ? "" : "; ", name, written.error().message);
   };
   for (const NamedOutput& output : pipeline_.outputs) write_to(output.name, *output.output);
   if (pipeline_.keeper) write_to("bundle", *pipeline_.keeper);

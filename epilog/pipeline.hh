@@ -21,7 +21,8 @@ struct NamedOutput {
 // between begin() and write().
 class EvidenceKeeper : public Output, public ObservationTap {
  public:
-  virtual void begin(const ExecutionContext& context) = 0;
+  // `is_only`: the run has no other context.
+  virtual void begin(const ExecutionContext& context, bool is_only) = 0;
 };
 
 struct Pipeline {

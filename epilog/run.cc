@@ -13,6 +13,7 @@
 #include "common/base/file.hh"
 #include "common/engine/ruleset.hh"
 #include "epilog/connector.hh"
+#include "epilog/output/bundle.hh"
 #include "epilog/pipeline.hh"
 #include "epilog/progress.hh"
 #include "epilog/replay.hh"
@@ -211,6 +212,9 @@ RunSummary run_with(const std::string& config, const RunOptions& options) {
   if (auto done = Assembly(*settings, options, host).fill(&pipeline); !done) {
     const bool is_usage = config.empty() && done.error().code != Error::Code::malformed;
     return failed_run(name, is_usage ? kExitUsage : kExitConfiguration, done.error());
+  }
+  if (!options.save_bundle.empty()) {
+    pipeline.keeper = make_bundle({options.save_bundle, options.redact, options.all_lines}, host);
   }
   return run_pipeline(pipeline, host);
 }

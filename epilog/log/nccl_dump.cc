@@ -155,7 +155,8 @@ Json entry_to_json(const CollectiveRecord& record, std::size_t number) {
             Json::of(static_cast<std::int64_t>(record.sequence)));
   entry.set("profiling_name", Json::of(record.op));
   Json sizes = Json::array();
-  for (const std::uint64_t size : record.sizes) sizes.push(Json::of(static_cast<std::int64_t>(size)));
+  for (const std::uint64_t size : record.sizes)
+    sizes.push(Json::of(static_cast<std::int64_t>(size)));
   entry.set("input_sizes", Json::array().push(std::move(sizes)));
   entry.set("input_dtypes", Json::array().push(Json::of(record.dtype)));
   entry.set("time_created_ns", nanoseconds(record.created));
@@ -196,7 +197,8 @@ Result<FlightDump> parse_nccl_dump(std::string_view file_name, std::string_view 
                                                     file_name));
   }
   FlightDump dump;
-  dump.stream = std::string(file_name);
+  // A saved bundle keeps the name under which it was collected.
+  dump.stream = root->get("stream").as_string().value_or(std::string(file_name));
   dump.rank = rank_of_dump(file_name).value_or(-1);
   dump.groups = groups_of(root->get("pg_config"));
   const Json entries = root->get("entries");
@@ -233,7 +235,7 @@ Json dump_to_json(const FlightDump& dump) {
     entries.push(entry_to_json(record, found == numbers.end() ? numbers.size() : found->second));
   }
   Json root = Json::object();
-  root.set("version", Json::of("2.9"));
+  root.set("version", Json::of("2.9")).set("stream", Json::of(dump.stream));
   root.set("pg_config", std::move(config)).set("pg_status", std::move(status));
   root.set("entries", std::move(entries));
   return root;

@@ -15,7 +15,7 @@ namespace {
 
 // DCGM exporter says Hostname; kube-prometheus and most scrape configurations say node, nodename or
 // instance; the node exporter's own pod would be "pod", which names no node.
-constexpr std::string_view kNodeLabels[] = {"Hostname", "hostname", "node",  "nodename",
+constexpr std::string_view kNodeLabels[] = {"Hostname", "hostname",        "node",    "nodename",
                                             "host",     "kubernetes_node", "instance"};
 
 // Labels of one series, and bytes of one label: more is no exporter's.
@@ -29,7 +29,8 @@ std::string without_port(std::string_view address) {
     return std::string(address.substr(1, end == std::string_view::npos ? end : end - 1));
   }
   const std::size_t colon = address.find(':');
-  const bool is_one = colon != std::string_view::npos && address.find(':', colon + 1) == address.npos;
+  const bool is_one =
+      colon != std::string_view::npos && address.find(':', colon + 1) == address.npos;
   return std::string(is_one ? address.substr(0, colon) : address);
 }
 
@@ -89,7 +90,8 @@ Result<std::vector<MetricSample>> parse_series(std::string_view text) {
   if (!values.is_array()) {
     return fail(Error::Code::malformed, fmt::format("series {} has no values", sample.name));
   }
-  sample.node = node_of_labels(sample.labels);
+  const auto node = series->get("node").as_string();
+  sample.node = node ? *node : node_of_labels(sample.labels);
   std::vector<MetricSample> samples;
   const std::size_t count = values.size();
   samples.reserve(count);
@@ -121,7 +123,11 @@ Json series_to_json(std::span<const MetricSample> series) {
   }
   Json element = Json::object();
   element.set("metric", Json::of(series.front().name));
-  element.set("labels", std::move(labels)).set("values", std::move(values));
+  element.set("labels", std::move(labels));
+  // Only where the labels do not say it.
+  const std::string& node = series.front().node;
+  if (node != node_of_labels(series.front().labels)) element.set("node", Json::of(node));
+  element.set("values", std::move(values));
   return element;
 }
 
