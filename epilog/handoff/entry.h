@@ -41,7 +41,8 @@
 //   task_count        E..
 //   exit_code         ECJ  "code:signal" of the batch script or the allocation; "0:0" also for a
 //                          time limit, a cancel and a lost node
-//   derived_exit_code ECJ  "code:signal", the highest of all steps
+//   derived_exit_code ECJ  "code:signal", the highest of all steps; too low where the last step
+//                          ended just before the job
 //   state             ..J  FAILED, TIMEOUT, ...; PENDING where the job was requeued
 //   reason            ..J  why it waited, not why it ended
 //   submit_time, start_time, end_time   ..J  RFC 3339 in UTC

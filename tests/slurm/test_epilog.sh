@@ -26,7 +26,9 @@ wait_entries() { # as all_here
 }
 
 # ---- submit everything, then wait once --------------------------------------------------------------
-fails=$(submit -J 'two nodes' -N2 -n2 --comment='a "comment"' -o '%x-%j.out' -e '%x-%j.err' --wrap 'srun -N1 -n1 sh -c "exit 7"; exit 3')
+# The pause: where a script ends right after its step, the hooks may run before slurmctld has the
+# step's exit code.
+fails=$(submit -J 'two nodes' -N2 -n2 --comment='a "comment"' -o '%x-%j.out' -e '%x-%j.err' --wrap 'srun -N1 -n1 sh -c "exit 7"; sleep 1; exit 3')
 plain=$(submit --wrap 'exit 137')
 wanted=$(submit --attribution=on -o /dev/null --wrap 'kill -9 $$')
 unwanted=$(submit --attribution=off -o /dev/null --wrap 'exit 0')
