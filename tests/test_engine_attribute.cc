@@ -202,6 +202,15 @@ void a_drain_names_the_node_only_on_trusted_evidence(void**) {
   assert_int_equal(judge(job("FAILED"), forged).advice.drain.size(), 0);
 }
 
+void a_line_without_its_own_stamp_may_be_later_than_it_says(void**) {
+  Evidence e;
+  e.sys(3060, "n2", "GPU 0000:61:00 has been lost");
+  e.app(3000, "watchdog timeout of collective 7 op=ALLREDUCE numel=10", 1);
+  assert_int_equal(judge(job("FAILED"), e).victims.by_rule.count("nccl.timeout"), 0);
+  e.applog.back().time_quality = TimeQuality::inherited;
+  assert_int_equal(judge(job("FAILED"), e).victims.by_rule.at("nccl.timeout"), 1);
+}
+
 void what_happened_before_the_job_is_not_blamed(void**) {
   Evidence e;
   e.sys(-3600, "n2", "GPU 0000:61:00 has been lost");
@@ -398,6 +407,7 @@ int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_lost_gpu_explains_the_timeouts_of_all_ranks),
       cmocka_unit_test(a_drain_names_the_node_only_on_trusted_evidence),
+      cmocka_unit_test(a_line_without_its_own_stamp_may_be_later_than_it_says),
       cmocka_unit_test(what_happened_before_the_job_is_not_blamed),
       cmocka_unit_test(a_node_outside_the_job_is_not_blamed),
       cmocka_unit_test(a_gpu_that_the_job_was_not_given_is_not_blamed),

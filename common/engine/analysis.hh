@@ -21,6 +21,9 @@ namespace nvab {
 
 // Clocks of different writers are trusted this far: an order inside it is no order.
 inline constexpr Duration kClockSlack = std::chrono::seconds(10);
+// A line without a stamp of its own was written after the time that it inherited, up to so much
+// later.
+inline constexpr Duration kInheritedSpan = std::chrono::minutes(10);
 
 // The last signs of life of the job, from its progress lines.
 struct ProgressFacts {
@@ -90,5 +93,7 @@ bool names_rule(std::span<const std::string> globs, std::string_view id);
 // Whether `later` is after `earlier` as far as can be known: lines of one stream by their order,
 // else clocks beyond their slack. Unknown is false.
 bool surely_after(const Event& later, const Event& earlier);
+// The latest that an event with a time can have happened.
+Time latest_time(const Event& event);
 
 }  // namespace nvab

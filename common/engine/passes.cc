@@ -73,7 +73,12 @@ bool surely_after(const Event& later, const Event& earlier) {
     return later.origin.line > earlier.origin.line;
   }
   if (!later.time || !earlier.time) return false;
-  return *later.time > *earlier.time + kClockSlack;
+  return *later.time > latest_time(earlier) + kClockSlack;
+}
+
+Time latest_time(const Event& event) {
+  const bool inherited = event.time_quality == TimeQuality::inherited;
+  return *event.time + (inherited ? kInheritedSpan : Duration{0});
 }
 
 }  // namespace nvab

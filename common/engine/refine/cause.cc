@@ -43,8 +43,8 @@ bool time_allows(const Event& cause, const Event& effect) {
   if (cause.time_quality == TimeQuality::uptime || effect.time_quality == TimeQuality::uptime) {
     return true;
   }
-  return *cause.time <= *effect.time + kClockSlack &&
-         *effect.time <= *cause.time + cause.rule->within;
+  return *cause.time <= latest_time(effect) + kClockSlack &&
+         *effect.time <= latest_time(cause) + cause.rule->within;
 }
 
 // When two rules explain each other, or a place in the order is needed to break a ring: roots
