@@ -44,7 +44,7 @@ bool speaks_for_all(const Event& event) {
   switch (outcome->sub_domain) {
     case SubDomain::storage:
     case SubDomain::network_fabric:
-      return !outcome->blames_node || event.rule->blames != Blame::node;
+      return !outcome->blames_node || event.rule->blames == Blame::peer;
     case SubDomain::scheduler:
     case SubDomain::external_service:
     case SubDomain::time_limit:
@@ -86,7 +86,12 @@ bool other_gpu(const Analysis& a, const Event& event) {
   if (event.source == Source::applog) return false;
   const Place& place = event.place;
   if (place.node.empty() || (!place.gpu && place.pci.empty() && place.uuid.empty())) return false;
-  const auto owned = a.placement.owns({place.node, place.gpu, place.pci, place.uuid});
+  const GpuRef gpu{place.node, place.gpu, place.pci, place.uuid};
+  if (!place.mig.empty()) {
+    const auto owned = a.placement.owns_mig(gpu, place.mig);
+    if (owned) return !*owned;
+  }
+  const auto owned = a.placement.owns(gpu);
   return owned && !*owned;
 }
 

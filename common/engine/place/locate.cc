@@ -18,12 +18,16 @@ std::optional<int> int_capture(const Event& event, std::string_view name) {
 // Placement lines and records first, in a fixed order; then what metrics' labels say.
 void learn_from_event(Placement* placement, const Event& event) {
   const std::string_view named = event.capture("node");
-  const std::string node = placement->node(named.empty() ? event.place.observer : named);
+  std::string node = placement->node(named.empty() ? event.place.observer : named);
+  if (node.empty() && named.empty() && event.place.observer.empty()) node = placement->only_node();
   if (!event.capture("addr").empty()) placement->learn_address(event.capture("addr"), node);
   const std::optional<int> rank = event.place.rank;
   const std::optional<int> index = event.place.gpu;
   if (event.rule->role == Role::placement && rank) {
     placement->learn_rank(*rank, node, event.place.local_rank, index, event.place.pci);
+  }
+  if (event.rule->role == Role::placement && !event.place.mig.empty()) {
+    placement->learn_job_mig(node, event.place.pci, event.place.mig);
   }
   if (!node.empty() && (!event.place.pci.empty() || !event.place.uuid.empty())) {
     placement->learn_gpu(node, index, event.place.pci, event.place.uuid);

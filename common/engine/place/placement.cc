@@ -139,6 +139,19 @@ void Placement::learn_job_gpu(const std::string& node, std::optional<int> index,
   merge_gpu(&job_gpus_[node], {node, index, canonical_pci(pci), std::string(uuid)});
 }
 
+void Placement::learn_job_mig(const std::string& node, std::string_view pci,
+                              std::string_view instance) {
+  const auto number = parse_int(instance);
+  if (!node.empty() && number) job_migs_[node + '/' + canonical_pci(pci)].insert(*number);
+}
+
+std::optional<bool> Placement::owns_mig(const GpuRef& gpu, std::string_view instance) const {
+  const auto found = job_migs_.find(gpu.node + '/' + gpu.pci);
+  const auto number = parse_int(instance);
+  if (found == job_migs_.end() || !number) return std::nullopt;
+  return found->second.contains(*number);
+}
+
 void Placement::learn_rank(int rank, const std::string& node, std::optional<int> local_rank,
                            std::optional<int> gpu, std::string_view pci) {
   Rank& known = ranks_[rank];

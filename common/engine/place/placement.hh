@@ -27,6 +27,8 @@ class Placement {
   // The job's node that this name stands for (short name, FQDN, other case, address, the name of
   // its BMC or of one of its fabric interfaces); empty when it is none of the job's.
   std::string node(std::string_view name) const;
+  // The node of a job of one node; empty for others.
+  std::string only_node() const { return context_.nodes.size() == 1 ? context_.nodes[0] : ""; }
 
   // Learning. Facts that contradict earlier ones do not replace them: order must not matter, so the
   // callers feed facts in a fixed order.
@@ -37,6 +39,8 @@ class Placement {
                   std::optional<int> gpu, std::string_view pci);
   void learn_job_gpu(const std::string& node, std::optional<int> index, std::string_view pci,
                      std::string_view uuid);
+  // A MIG instance (its GPU instance id) of a GPU that the job was given.
+  void learn_job_mig(const std::string& node, std::string_view pci, std::string_view instance);
   // Ranks that nothing named: blocks of equal size in node order, as launchers place by default.
   void fill_default_layout();
 
@@ -51,6 +55,8 @@ class Placement {
   std::vector<int> ranks_on(const std::string& node) const;
   // Whether the job was given this GPU: nothing where its GPUs on the node are not all known.
   std::optional<bool> owns(const GpuRef& gpu) const;
+  // The same for a MIG instance: nothing where none of the job's on that GPU is known.
+  std::optional<bool> owns_mig(const GpuRef& gpu, std::string_view instance) const;
 
  private:
   struct Rank {
@@ -64,6 +70,7 @@ class Placement {
   std::map<std::string, std::string, std::less<>> addresses_;  // IP -> node
   std::map<std::string, std::vector<GpuRef>> gpus_;            // node -> its GPUs
   std::map<std::string, std::vector<GpuRef>> job_gpus_;        // node -> those the job was given
+  std::map<std::string, std::set<long long>> job_migs_;        // node/pci -> instances
   std::map<int, Rank> ranks_;
   std::map<std::string, std::vector<int>> ranks_by_node_;
 };

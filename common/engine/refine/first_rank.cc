@@ -69,10 +69,10 @@ std::optional<int> launcher_rank(const Analysis& a) {
     const bool named = !event.capture("rank").empty() || !event.capture("task").empty();
     if (!named || event.source != Source::applog) continue;
     if (std::find(std::begin(kCleanUp), std::end(kCleanUp), exit) != std::end(kCleanUp)) continue;
-    const bool launcher = event.rule->id.starts_with("torch.elastic.") ||
-                          event.rule->id.starts_with("mpi.") ||
-                          event.rule->id.starts_with("srun.") || event.rule->id.starts_with("rt.");
-    if (launcher) return rank_of(event);
+    const Role role = event.rule->role;
+    if (role == Role::progress || role == Role::placement || role == Role::benign) continue;
+    // MPI names the rank that aborted; most others only what they saw end.
+    if (!exit.empty() || event.rule->id.starts_with("mpi.abort")) return rank_of(event);
   }
   return std::nullopt;
 }
