@@ -29,6 +29,21 @@ strength = 90
 drain = true
 explains = ["nccl.*", "app.*"]
 [[rule]]
+id = "gpu.instance"
+title = "GPU instance lost"
+source = ["syslog"]
+match = 'instance (?<mig>\d+) of (?<pci>[0-9a-f:]+) vanished'
+role = "root"
+outcome = "gpu_lost"
+blames = "gpu"
+strength = 90
+[[rule]]
+id = "place.instance"
+title = "GPU instance"
+source = ["applog"]
+match = 'running on GPU (?<pci>[0-9a-f:]+) instance (?<mig>\d+)'
+role = "placement"
+[[rule]]
 id = "gpu.fault"
 title = "Illegal access"
 source = ["syslog"]
@@ -241,6 +256,16 @@ void a_gpu_that_the_job_was_not_given_is_not_blamed(void**) {
   assert_string_equal(judge(job("FAILED", {"n1"}), e).outcome.c_str(), "gpu_lost");
 }
 
+void another_instance_of_the_same_gpu_is_not_blamed(void**) {
+  Evidence e;
+  e.app(5, "running on GPU 0000:61:00 instance 4");
+  e.sys(7180, "n1", "instance 2 of 0000:61:00 vanished");
+  e.app(7190, "ProgramError: bad");
+  assert_string_equal(judge(job("FAILED", {"n1"}), e).outcome.c_str(), "user_exception");
+  e.sys(7181, "n1", "instance 4 of 0000:61:00 vanished");
+  assert_string_equal(judge(job("FAILED", {"n1"}), e).outcome.c_str(), "gpu_lost");
+}
+
 void what_the_job_lived_through_is_not_blamed(void**) {
   Evidence e;
   e.app(1000, "ProgramError: retried", 0);
@@ -411,6 +436,7 @@ int main() {
       cmocka_unit_test(what_happened_before_the_job_is_not_blamed),
       cmocka_unit_test(a_node_outside_the_job_is_not_blamed),
       cmocka_unit_test(a_gpu_that_the_job_was_not_given_is_not_blamed),
+      cmocka_unit_test(another_instance_of_the_same_gpu_is_not_blamed),
       cmocka_unit_test(what_the_job_lived_through_is_not_blamed),
       cmocka_unit_test(a_silent_cluster_gives_unknown),
       cmocka_unit_test(order_and_chunking_do_not_change_a_byte),
