@@ -152,6 +152,17 @@ static void every_flipped_byte_ends_without_harm(void**) {
   }
 }
 
+static void damage_that_isal_overruns_is_only_damage(void**) {
+  // Found by fuzzing: isa-l 2.30 reports two bytes more taken than there were.
+  const unsigned char bytes[] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03,
+                                 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 0xff, 0xe7, 0xca, 0x30, 0x33,
+                                 0x30, 0xc3, 0xfe, 0xff, 0xff, 0x01, 0xe7, 0xda, 0x76, 0x20,
+                                 0x01, 0x81, 0x33, 0x8c, 0xc2, 0x2c, 0x9d, 0x01, 0x00, 0x00};
+  const std::string packed(reinterpret_cast<const char*>(bytes), sizeof bytes);
+  assert_true(decode_buffer(packed, "gzip", 1000).error().code == Error::Code::malformed);
+  assert_true(decoded(packed).summary.truncated);
+}
+
 static void the_caller_may_stop_early(void**) {
   for (const char* command : {"cat", "gzip -c", "zstd -qc"}) {
     if (!write_file(folder + "/log", packed_by(command, sample_text(8 * kReadBlock)))) std::abort();
@@ -198,6 +209,7 @@ int main() {
       cmocka_unit_test(a_damaged_file_ends_at_the_damage),
       cmocka_unit_test(a_wrong_checksum_is_damage),
       cmocka_unit_test(every_flipped_byte_ends_without_harm),
+      cmocka_unit_test(damage_that_isal_overruns_is_only_damage),
       cmocka_unit_test(the_caller_may_stop_early),
       cmocka_unit_test(a_buffer_is_unpacked_up_to_its_limit),
       cmocka_unit_test(a_bomb_is_noticed_at_the_limit),

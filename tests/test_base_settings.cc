@@ -247,6 +247,7 @@ static void what_is_wrong_is_told_with_file_line_and_the_nearest_name(void**) {
       {"[log.loki.app.deep]\n", "a.toml:1: [log.loki.app] has no parameter 'deep'"},
       {"[run.x]\n", "a.toml:1: [run] has no parameter 'x'"},
       {"[run]\nx = \n", "a.toml:2:"},
+      {"\n[\x01]\n", "a.toml:2:"},  // toml++ 3.3 asserts here
       {"[auth.token.a]\ntoken = 7.5\n", "[auth.token.a] token is of type string"},
   };
   for (const Row& row : rows) {

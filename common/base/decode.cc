@@ -92,10 +92,12 @@ class Gunzip final : public Unpacker {
     state_.avail_in = static_cast<std::uint32_t>(in.size());
     state_.next_out = reinterpret_cast<std::uint8_t*>(out.data());
     state_.avail_out = static_cast<std::uint32_t>(out.size());
-    if (isal_inflate(&state_) < 0) is_damaged_ = true;
-    in.remove_prefix(in.size() - state_.avail_in);
-    if (state_.block_state == ISAL_BLOCK_FINISH) is_complete_ = true;
-    return out.size() - state_.avail_out;
+    // On damage isa-l may say that it took more than there was.
+    const bool is_sound = isal_inflate(&state_) >= 0 && state_.avail_in <= in.size();
+    is_damaged_ = !is_sound;
+    in.remove_prefix(is_sound ? in.size() - state_.avail_in : in.size());
+    if (is_sound && state_.block_state == ISAL_BLOCK_FINISH) is_complete_ = true;
+    return out.size() - std::min<std::size_t>(state_.avail_out, out.size());
   }
 
   inflate_state state_ = {};
