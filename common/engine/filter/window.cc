@@ -2,8 +2,6 @@
 // Marks for what lies outside the job: in time, on other nodes and GPUs, of other jobs, and for
 // what is only quoted or part of being ended.
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "common/base/text.hh"
 #include "common/engine/filter/filters.hh"
@@ -97,28 +95,6 @@ bool other_gpu(const Analysis& a, const Event& event) {
   return owned && !*owned;
 }
 
-// "node/pci" -> the MIG instances that the job named as its own, in its placement lines.
-using OwnInstances = std::map<std::string, std::set<std::string>>;
-
-OwnInstances own_instances(const Analysis& a) {
-  OwnInstances own;
-  for (const Event& event : a.events) {
-    const Place& place = event.place;
-    if (event.rule->role != Role::placement || event.source != Source::applog) continue;
-    if (!place.mig.empty() && !place.pci.empty()) {
-      own[place.node + '/' + place.pci].insert(place.mig);
-    }
-  }
-  return own;
-}
-
-// A fault of another MIG instance of the same GPU is another user's.
-bool other_instance(const OwnInstances& own, const Event& event) {
-  if (event.source == Source::applog || event.place.mig.empty()) return false;
-  const auto found = own.find(event.place.node + '/' + event.place.pci);
-  return found != own.end() && found->second.count(event.place.mig) == 0;
-}
-
 // What tells a job to end, as rules name it.
 bool is_order_to_end(const Event& event) {
   const std::string& outcome = event.rule->outcome;
@@ -135,11 +111,10 @@ void mark_outside_window(Analysis& a) {
 }
 
 void mark_not_this_job(Analysis& a) {
-  const OwnInstances own = own_instances(a);
   for (Event& event : a.events) {
     if (!event.counts()) continue;
     if (other_job(a, event) || other_user(a, event) || other_place(a, event) ||
-        other_gpu(a, event) || other_instance(own, event)) {
+        other_gpu(a, event)) {
       event.mark = Mark::not_this_job;
     }
   }
