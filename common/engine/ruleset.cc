@@ -50,6 +50,17 @@ std::size_t Ruleset::next_candidate(std::string_view bytes, std::size_t from) co
   return impl_->core->line_matcher->next(bytes, from);
 }
 
+bool Ruleset::may_match(std::string_view message) const {
+  impl_->candidates.clear();
+  impl_->core->line_matcher->owners(message, &impl_->candidates);
+  // The openers of blocks come last and are no rule's.
+  return !impl_->candidates.empty() && impl_->candidates.front() < impl_->core->rules.size();
+}
+
+bool Ruleset::may_be_progress(std::string_view message) const {
+  return impl_->core->progress_matcher->next(message, 0) != npos;
+}
+
 std::optional<RuleMatch> Ruleset::try_rule(const Rule& rule, std::string_view message) const {
   return impl_->confirm(impl_->core->index_of(rule), message);
 }
@@ -82,6 +93,7 @@ void Ruleset::Impl::run(const LiteralMatcher& matcher, std::string_view message,
   candidates.clear();
   matcher.owners(message, &candidates);
   for (std::uint32_t index : candidates) {
+    if (index >= core->rules.size()) break;  // only opens a block
     if (!applies(core->rules[index], source, app)) continue;
     if (auto found = confirm(index, message)) matches_out->push_back(std::move(*found));
   }

@@ -46,9 +46,12 @@ class Ruleset {
 
   static constexpr std::size_t npos = static_cast<std::size_t>(-1);
   // Stage one on raw bytes: the place of a byte on the first line, at or after `from`, that holds
-  // a literal of any line rule (progress rules excepted: their lines are sampled); npos when there
-  // is none. A literal across the end of `bytes` is not seen.
+  // a literal of any line rule (progress rules excepted: their lines are sampled) or opens a block;
+  // npos when there is none. A literal across the end of `bytes` is not seen.
   std::size_t next_candidate(std::string_view bytes, std::size_t from) const;
+  // Whether stage one lets any line rule, or any progress rule, look at this message.
+  bool may_match(std::string_view message) const;
+  bool may_be_progress(std::string_view message) const;
 
   // Both stages on one message (a line or block) of one source written by `app`: every rule that
   // matches, in rule order, progress rules excepted. Captures point into `message`.

@@ -9,6 +9,7 @@
 #include "common/base/file.hh"
 #include "common/base/text.hh"
 #include "common/engine/builtin_packs.hh"
+#include "common/engine/extract/block_kinds.hh"
 #include "common/engine/ruleset_impl.hh"
 
 namespace nvab {
@@ -170,6 +171,10 @@ Result<void> fill_matchers(RulesetCore* core) {
     auto& list = rule.role == Role::progress ? progress : line;
     for (const Literal& literal : *literals) list.push_back({literal, core->index_of(rule)});
     core->literals.push_back(std::move(*literals));
+  }
+  const auto nobody = static_cast<std::uint32_t>(core->rules.size());
+  for (std::string_view opener : block_openers()) {
+    line.push_back({{std::string(opener), false}, nobody});
   }
   core->line_matcher.emplace(line);
   core->progress_matcher.emplace(progress);

@@ -19,8 +19,8 @@ enum class StampKind { none, zoned, zoneless, yearless, time_of_day, uptime };
 // What one line says of itself, before the message.
 struct LineHead {
   StampKind stamp = StampKind::none;
-  // zoned: UTC. zoneless: the clock's digits taken as UTC. yearless: in year 1970. time_of_day and
-  // uptime: since midnight or boot.
+  // zoned: UTC. zoneless: the clock's digits taken as UTC. yearless: in year 1972 (which has a 29
+  // February). time_of_day and uptime: since midnight or boot.
   Time time{};
   std::string_view node;  // host of syslog, node of a launcher's or NCCL's prefix
   std::optional<int> rank, task, local_rank;
@@ -31,13 +31,23 @@ struct LineHead {
   std::string_view message;  // what is left; for JSON lines see unwrap_json
 };
 
-LineHead parse_head(std::string_view line, Source source);
+// What the stream says about all its lines.
+struct HeadOptions {
+  // Lines begin with the task's number as `srun -l` writes it ("3: "); a program may also number
+  // its lines.
+  bool task_labels = true;
+  bool is_dmesg = false;  // kernel messages without host and program
+};
+
+// The views point into `line`, which should be sanitised (control bytes are taken as they are).
+LineHead parse_head(std::string_view line, Source source, HeadOptions options = {});
 
 // Lines that are JSON objects ({"body":…}, {"log":…}, {"msg":…}, {"MESSAGE":…}): the text and what
 // else is known. Nothing when it is not such a line.
 struct JsonLine {
   std::string message, node, app, severity;
   std::optional<Time> time;
+  bool is_kernel = false;
   std::optional<int> rank, pid;
 };
 std::optional<JsonLine> unwrap_json(std::string_view line);
@@ -46,13 +56,15 @@ std::optional<JsonLine> unwrap_json(std::string_view line);
 struct StreamInfo {
   std::string name;  // becomes Origin::stream
   Source source = Source::applog;
-  std::string node;               // default for lines that name none (file name "gn13.dmesg")
-  std::optional<int> rank, task;  // from the file name ("task_5.log", "rsl.error.0037")
-  Duration zone{0};               // to subtract from zoneless stamps
-  std::optional<int> year;        // of the first line, for yearless stamps
-  std::optional<Time> boot;       // for uptime stamps
-  std::optional<Time> day;        // midnight before the first line, for time-of-day stamps
-  bool is_dmesg = false;
+  std::string node;  // default for lines that name none (file name "gn13.dmesg")
+  // From the file name ("task_5.log", "rsl.error.0037", "attempt_0/3/stderr.log").
+  std::optional<int> rank, task, local_rank;
+  Duration zone{0};          // to subtract from zoneless stamps
+  std::optional<int> year;   // of the first line, for yearless stamps
+  std::optional<Time> boot;  // for uptime stamps
+  std::optional<Time> day;   // midnight before the first line, for time-of-day stamps
+  HeadOptions head;
+  std::string app;            // default for lines that name none ("slurmctld.log")
   Trust trust = Trust::user;  // system for syslog files, kernel where the transport proves it
 };
 

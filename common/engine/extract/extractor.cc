@@ -3,6 +3,7 @@
 #include "common/engine/extract/extractor.hh"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/base/text.hh"
 #include "common/engine/extract/dialect.hh"
@@ -26,6 +27,45 @@ std::string_view telling_line(std::string_view message, const RuleMatch& match) 
   std::size_t begin = message.rfind('\n', at);
   begin = begin == std::string_view::npos ? 0 : begin + 1;
   return message.substr(begin, message.find('\n', at) - begin);
+}
+
+// Readers deliver parsed entries; who sends raw lines (the HTTP API, Loki) knows neither the time's
+// stamp nor the program in them.
+bool is_raw(const LogEntry& entry, Source source) {
+  if (source == Source::syslog) return entry.app.empty() && !entry.timestamp;
+  return source == Source::applog && !entry.timestamp && entry.node.empty();
+}
+
+void fill_from_head(const LineHead& head, LogEntry* entry) {
+  const auto fill = [](std::optional<int>* field, std::optional<int> value) {
+    if (!*field) *field = value;
+  };
+  fill(&entry->rank, head.rank);
+  fill(&entry->task, head.task);
+  fill(&entry->local_rank, head.local_rank);
+  fill(&entry->pid, head.pid);
+  if (entry->node.empty()) entry->node = head.node;
+  if (entry->app.empty()) entry->app = head.app;
+  if (entry->severity.empty()) entry->severity = head.severity;
+  // Without the stream only a full stamp says when it was.
+  if (!entry->timestamp && (head.stamp == StampKind::zoned || head.stamp == StampKind::zoneless)) {
+    entry->timestamp = head.time;
+    entry->time_quality = TimeQuality::exact;
+  }
+  entry->message = std::string(head.message);
+}
+
+void fill_from_json(JsonLine line, LogEntry* entry) {
+  if (!entry->rank) entry->rank = line.rank;
+  if (!entry->pid) entry->pid = line.pid;
+  if (entry->node.empty()) entry->node = line.node;
+  if (entry->app.empty()) entry->app = line.app;
+  if (entry->severity.empty()) entry->severity = line.severity;
+  if (!entry->timestamp && line.time) {
+    entry->timestamp = line.time;
+    entry->time_quality = TimeQuality::exact;
+  }
+  entry->message = std::move(line.message);
 }
 
 Event make_event(const LogEntry& entry, Source source, const RuleMatch& match) {
@@ -75,8 +115,27 @@ void settle(std::vector<Event>* events, std::size_t first) {
 
 }  // namespace
 
+void parse_raw_entry(Source source, LogEntry* entry) {
+  if (!is_raw(*entry, source)) return;
+  if (auto json = unwrap_json(entry->message)) fill_from_json(std::move(*json), entry);
+  HeadOptions options;
+  options.task_labels = !entry->task;
+  const std::string line = std::move(entry->message);
+  fill_from_head(parse_head(line, source, options), entry);
+}
+
 void extract_entry(const Ruleset& rules, const LogEntry& entry, Source source,
                    std::vector<Event>* events) {
+  if (is_raw(entry, source)) {
+    LogEntry parsed = entry;
+    parse_raw_entry(source, &parsed);
+    return extract_parsed(rules, parsed, source, events);
+  }
+  extract_parsed(rules, entry, source, events);
+}
+
+void extract_parsed(const Ruleset& rules, const LogEntry& entry, Source source,
+                    std::vector<Event>* events) {
   std::vector<RuleMatch> matches;
   rules.match(entry.message, source, entry.app, &matches);
   rules.match_progress(entry.message, source, &matches);

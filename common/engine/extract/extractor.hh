@@ -2,6 +2,7 @@
 // Extraction: entries become events. Pure functions over one entry, sample series or fact.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,12 @@ namespace nvab {
 // (the others are appended marked superseded).
 void extract_entry(const Ruleset& rules, const LogEntry& entry, Source source,
                    std::vector<Event>* events);
+// The same for an entry that is known to be parsed.
+void extract_parsed(const Ruleset& rules, const LogEntry& entry, Source source,
+                    std::vector<Event>* events);
+// Parses an entry whose message is still a raw line (no time and no program or node known): fills
+// what its head says and leaves the message.
+void parse_raw_entry(Source source, LogEntry* entry);
 
 // Scheduler facts as lines, so that rules match them like any other (source "scheduler"); the
 // grammar is in nvab-rules(5):

@@ -4,6 +4,7 @@
 // Only selected lines are parsed; memory is bounded whatever the stream and however long its lines.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -18,9 +19,18 @@ namespace nvab {
 inline constexpr std::size_t kMaxLine = 64 * 1024;
 // A block ends at this many lines at the latest.
 inline constexpr std::size_t kMaxBlockLines = 512;
-// Progress lines are all taken in the first and last MiB of a stream, and between them in the last
-// lines before each multiple of this offset: the same lines whatever the chunking.
-inline constexpr std::size_t kProgressStride = 1024 * 1024;
+// Progress lines are all taken in the first kSampledHead and the last kSampledTail bytes of a
+// stream, and between them in the kSampledLines bytes before each multiple of a stride: the narrow
+// one up to kNarrowPart, so that a small log shows whether the job went on after a fault, the wide
+// one beyond. Which lines that are does not depend on the chunking.
+inline constexpr std::uint64_t kSampledHead = 64 * 1024;
+inline constexpr std::size_t kSampledTail = 128 * 1024;
+inline constexpr std::uint64_t kSampledLines = 2048;
+inline constexpr std::uint64_t kNarrowStride = 64 * 1024;
+inline constexpr std::uint64_t kNarrowPart = 16 * 1024 * 1024;
+inline constexpr std::uint64_t kWideStride = 1024 * 1024;
+// A stamp is read at each multiple of this offset: what silence and inherited times are found with.
+inline constexpr std::uint64_t kStampStride = 64 * 1024;
 
 class StreamReader {
  public:
@@ -34,7 +44,10 @@ class StreamReader {
   void feed(std::string_view bytes);
   // Ends the stream; the coverage of what was read.
   StreamCoverage finish();
+  // Bytes of the parsed lines that were no valid UTF-8 or control characters, and bytes of overlong
+  // lines that were not looked at.
   std::uint64_t bytes_replaced() const;
+  std::uint64_t bytes_skipped() const;
 
  private:
   struct Impl;

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts the parts of a line's head together, and dates it with what is known of its stream.
+#include "common/engine/extract/dialect.hh"
+
+#include <cstdlib>
+
+#include "common/engine/extract/head_parts.hh"
+
+namespace nvab {
+namespace {
+
+// Prefixes of prefixes: srun's label, torchrun's, the program's own, a stamp, a rank again.
+constexpr int kMaxLayers = 8;
+
+void take_app_head(HeadReader* in, HeadOptions options) {
+  bool at_start = true;
+  bool stamped = false;
+  for (int layer = 0; layer < kMaxLayers; ++layer) {
+    if (take_launcher_prefix(in, at_start, options)) {
+      stamped |= in->head.stamp != StampKind::none;
+      continue;
+    }
+    if (stamped && !at_start) return;
+    if (!take_app_stamp(in)) return;
+    stamped = true;
+    at_start = false;
+  }
+}
+
+Duration distance(Time a, Time b) { return a < b ? b - a : a - b; }
+
+// The year that puts a yearless stamp closest to the line before, or the stream's first.
+std::optional<Time> resolve_year(Time nominal, const StreamInfo& stream,
+                                 std::optional<Time> previous) {
+  if (!previous) {
+    if (!stream.year) return std::nullopt;
+    return in_year(nominal, *stream.year);
+  }
+  const int around = year_of(*previous);
+  std::optional<Time> best;
+  for (int year = around - 1; year <= around + 1; ++year) {
+    const auto time = in_year(nominal, year);
+    if (time && (!best || distance(*time, *previous) < distance(*best, *previous))) best = time;
+  }
+  return best;
+}
+
+std::optional<Time> resolve_day(Duration clock, const StreamInfo& stream,
+                                std::optional<Time> previous) {
+  constexpr Duration kDay = std::chrono::hours(24);
+  if (!previous) {
+    if (!stream.day) return std::nullopt;
+    return *stream.day + clock;
+  }
+  Time best = midnight(*previous) + clock;
+  for (Time other : {best - kDay, best + kDay}) {
+    if (distance(other, *previous) < distance(best, *previous)) best = other;
+  }
+  return best;
+}
+
+}  // namespace
+
+LineHead parse_head(std::string_view line, Source source, HeadOptions options) {
+  HeadReader in{line, {}};
+  if (source == Source::syslog) {
+    take_syslog_head(&in, options);
+  } else if (source == Source::applog) {
+    take_app_head(&in, options);
+  }
+  in.head.message = in.rest;
+  return in.head;
+}
+
+std::optional<Time> resolve(const LineHead& head, const StreamInfo& stream,
+                            std::optional<Time> previous) {
+  switch (head.stamp) {
+    case StampKind::none:
+      return std::nullopt;
+    case StampKind::zoned:
+      return head.time;
+    case StampKind::zoneless:
+      return head.time - stream.zone;
+    case StampKind::yearless: {
+      if (previous) *previous += stream.zone;
+      const auto local = resolve_year(head.time, stream, previous);
+      return local ? std::optional<Time>(*local - stream.zone) : std::nullopt;
+    }
+    case StampKind::time_of_day: {
+      if (previous) *previous += stream.zone;
+      const auto local = resolve_day(head.time.time_since_epoch(), stream, previous);
+      return local ? std::optional<Time>(*local - stream.zone) : std::nullopt;
+    }
+    case StampKind::uptime:
+      if (!stream.boot) return std::nullopt;
+      return *stream.boot + head.time.time_since_epoch();
+  }
+  return std::nullopt;
+}
+
+}  // namespace nvab
