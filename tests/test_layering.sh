@@ -40,6 +40,7 @@ owner() {
     curl/*) echo "common/base/http." ;;
     CLI/*) echo "epilog/ service/" ;;
     microhttpd.h) echo "service/httpd." ;;
+    gnutls/*) echo "service/tls. service/digest." ;;
     rapidjson/*) echo "common/base/ common/model/ service/" ;;
     sha2.h | md5.h | sha.h) echo "common/base/digest." ;;
     slurm/spank.h) echo "spank/" ;;
