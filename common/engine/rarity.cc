@@ -63,7 +63,7 @@ constexpr double letter_bits(char c) {
   return upper ? bits + 2 : bits;
 }
 
-constexpr double byte_bits(char c) {
+constexpr double bits_of(char c) {
   if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return letter_bits(c);
   if (c >= '0' && c <= '9') return 4;
   if (c == ' ') return 3;
@@ -71,6 +71,15 @@ constexpr double byte_bits(char c) {
   if (kUsual.find(c) != std::string_view::npos) return 5;
   return 7;
 }
+
+constexpr std::array<double, 256> make_byte_bits() {
+  std::array<double, 256> bits{};
+  for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = bits_of(static_cast<char>(i));
+  return bits;
+}
+constexpr std::array<double, 256> kByteBits = make_byte_bits();
+
+constexpr double byte_bits(char c) { return kByteBits[static_cast<unsigned char>(c)]; }
 
 // The words by their first byte, so that spelling a text looks at few of them.
 struct WordIndex {
@@ -109,7 +118,11 @@ double rarity_bits(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     cost[i + 1] = std::min(cost[i + 1], cost[i] + byte_bits(text[i]));
     for (const CommonWord& word : words_from(text[i])) {
-      if (!text.substr(i).starts_with(word.text)) continue;
+      // The second byte first: most words end there, and this runs for every place of every
+      // pattern whenever a program starts.
+      const std::string_view rest = text.substr(i);
+      if (rest.size() < word.text.size() || rest[1] != word.text[1]) continue;
+      if (!rest.starts_with(word.text)) continue;
       cost[i + word.text.size()] = std::min(cost[i + word.text.size()], cost[i] + word.bits);
     }
   }

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <map>
 #include <string>
 
 #include "epilog/output/card_writer.hh"
@@ -15,7 +16,7 @@ namespace {
 std::string numbered(std::size_t index) { return fmt::format("#{}", index + 1); }
 
 // "because of #3", "nothing explains it", "dropped: recovered".
-std::string standing(const TimelineItem& item) {
+std::string standing_of(const TimelineItem& item) {
   if (!item.mark.empty()) return "dropped: " + item.mark;
   if (item.caused_by) {
     return "because of " + numbered(static_cast<std::size_t>(*item.caused_by));
@@ -23,14 +24,25 @@ std::string standing(const TimelineItem& item) {
   return "nothing explains it";
 }
 
+// Of one rule for one reason; a thousand ranks say the same.
+constexpr int kMaxAlike = 3;
+
 void explain_items(const AttributionResult& result, bool marked, CardWriter* out) {
   const auto& timeline = result.verdict.timeline;
+  std::map<std::string, int> alike;  // by rule and standing
   for (std::size_t i = 0; i < timeline.size(); ++i) {
     const TimelineItem& item = timeline[i];
     if (item.mark.empty() == marked) continue;
+    const std::string standing = standing_of(item);
+    if (++alike[item.rule + ", " + standing] > kMaxAlike) continue;
     const bool is_root = !marked && item.rule == result.verdict.root_cause.rule;
     out->evidence(numbered(i), item, is_root);
-    out->field("", fmt::format("  {}, {}", item.role, standing(item)));
+    out->field("", fmt::format("  {}, {}", item.role, standing));
+  }
+  for (const auto& [what, count] : alike) {
+    if (count > kMaxAlike) {
+      out->field("", fmt::format("and {} more of {}", count - kMaxAlike, what));
+    }
   }
 }
 
@@ -51,7 +63,7 @@ void explain_reading(const AttributionResult& result, CardWriter* out) {
     out->field("", report.connector + ": " + text);
   }
   const RulesetName& rules = result.verdict.ruleset;
-  out->field("", fmt::format("rules: {} {} {}", rules.name, rules.version, rules.digest));
+  out->field("", fmt::format("rules: {} {}", rules.name, rules.digest));
 }
 
 }  // namespace

@@ -125,8 +125,7 @@ void Card::draw_who() {
   if (!parts.empty()) out_.field("who", join(parts, ", "));
 }
 
-// The root first in mind: the items that carry it, then what confirms it, then what followed; in
-// the order of time.
+// What proves it first; below it, in the order of time, what confirms it and what followed.
 std::vector<const TimelineItem*> Card::evidence() const {
   const std::vector<TimelineItem>& timeline = verdict_.timeline;
   std::vector<std::pair<int, const TimelineItem*>> ranked;
@@ -151,7 +150,8 @@ std::vector<const TimelineItem*> Card::evidence() const {
   std::vector<const TimelineItem*> chosen;
   chosen.reserve(ranked.size());
   for (const auto& [weight, item] : ranked) chosen.push_back(item);
-  std::sort(chosen.begin(), chosen.end());  // they lie in one vector in the order of time
+  // They lie in one vector in the order of time.
+  if (chosen.size() > 1) std::sort(chosen.begin() + 1, chosen.end());
   return chosen;
 }
 

@@ -16,12 +16,25 @@ constexpr std::size_t kMaxExcerpt = 400;
 // A capture longer than this is no name, number or path of use.
 constexpr std::size_t kMaxCapture = 300;
 
-// Of a block, the line that the rule is about: where its last capture stands, else the last line.
-std::string_view telling_line(std::string_view message, const RuleMatch& match) {
+// Where the rule's rarest part stands; npos when only the whole pattern tells.
+std::size_t literal_at(const Ruleset& rules, const Rule& rule, std::string_view message) {
+  std::size_t at = std::string_view::npos;
+  for (const Literal& literal : rules.literals(rule)) {
+    if (!literal.caseless) at = std::min(at, message.find(literal.text));
+  }
+  return at;
+}
+
+// Of a block, the line that the rule is about: where its last capture stands, else its literal,
+// else the last line.
+std::string_view telling_line(const Ruleset& rules, std::string_view message,
+                              const RuleMatch& match) {
+  if (message.find('\n') == std::string_view::npos) return message;
   std::size_t at = message.size();
   for (const Capture& capture : match.captures) {
     if (!capture.text.empty()) at = static_cast<std::size_t>(capture.text.data() - message.data());
   }
+  if (at >= message.size()) at = literal_at(rules, *match.rule, message);
   if (at >= message.size()) at = message.find_last_not_of("\n ");
   if (at == std::string_view::npos) return message;
   std::size_t begin = message.rfind('\n', at);
@@ -68,7 +81,8 @@ void fill_from_json(JsonLine line, LogEntry* entry) {
   entry->message = std::move(line.message);
 }
 
-Event make_event(const LogEntry& entry, Source source, const RuleMatch& match) {
+Event make_event(const Ruleset& rules, const LogEntry& entry, Source source,
+                 const RuleMatch& match) {
   Event event;
   event.rule = match.rule;
   event.source = source;
@@ -83,7 +97,7 @@ Event make_event(const LogEntry& entry, Source source, const RuleMatch& match) {
   for (const Capture& capture : match.captures) {
     event.captures.emplace_back(capture.name, excerpt(capture.text, kMaxCapture));
   }
-  event.text = excerpt(telling_line(entry.message, match), kMaxExcerpt);
+  event.text = excerpt(telling_line(rules, entry.message, match), kMaxExcerpt);
   event.origin = entry.origin;
   if (match.rule->shadow) event.mark = Mark::shadow;
   return event;
@@ -140,7 +154,7 @@ void extract_parsed(const Ruleset& rules, const LogEntry& entry, Source source,
   rules.match(entry.message, source, entry.app, &matches);
   rules.match_progress(entry.message, source, &matches);
   const std::size_t first = events->size();
-  for (const RuleMatch& match : matches) events->push_back(make_event(entry, source, match));
+  for (const RuleMatch& match : matches) events->push_back(make_event(rules, entry, source, match));
   settle(events, first);
 }
 
