@@ -247,7 +247,8 @@ static void what_is_wrong_is_told_with_file_line_and_the_nearest_name(void**) {
       {"[log.loki.app.deep]\n", "a.toml:1: [log.loki.app] has no parameter 'deep'"},
       {"[run.x]\n", "a.toml:1: [run] has no parameter 'x'"},
       {"[run]\nx = \n", "a.toml:2:"},
-      {"\n[\x01]\n", "a.toml:2:"},  // toml++ 3.3 asserts here
+      {"\n[\x01]\n", "a.toml:2:"},      // toml++ 3.3 asserts here
+      {"\n\u00FC = 1\n", "a.toml:2:"},  // and takes this for impossible
       {"[auth.token.a]\ntoken = 7.5\n", "[auth.token.a] token is of type string"},
   };
   for (const Row& row : rows) {
@@ -261,6 +262,8 @@ static void what_is_wrong_is_told_with_file_line_and_the_nearest_name(void**) {
 static void ini_is_checked_alike(void**) {
   assert_string_equal(problem_of({.ini = "[log.loki]\nurll = x\n"}).c_str(),
                       "a.conf:2: [log.loki] has no parameter 'urll'; did you mean 'url'?");
+  assert_string_equal(problem_of({.ini = "[log.loki]\nurl = \xFFx\n"}).c_str(),
+                      "a.conf:2: [log.loki] url '\uFFFDx' is not UTF-8");
   assert_string_equal(problem_of({.ini = "[log.loki.a.b]\nurl = x\n"}).c_str(),
                       "a.conf:1: [log.loki.a.b] has too many parts");
   assert_string_equal(problem_of({.ini = "[run.x]\na = b\n"}).c_str(),

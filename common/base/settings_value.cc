@@ -115,6 +115,7 @@ bool is_setting_name(std::string_view name, bool is_instance) {
 
 std::optional<std::string> check_value(const ParamSpec& param, SettingValue& value) {
   if (has_controls(value.text)) return "holds a control character";
+  if (replace_invalid_utf8(value.text) != value.text) return "is not UTF-8";
   switch (param.type) {
     case ParamType::string:
     case ParamType::path:
