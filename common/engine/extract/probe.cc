@@ -41,8 +41,10 @@ std::vector<std::string_view> lines_of(std::string_view text, bool from_end) {
   return lines;
 }
 
-// Most lines begin with "<number>: ", and no number is too large for a task of the job.
+// Lines begin with "<number>: " and no number is too large for a task of the job: all of a step's
+// output, or (where the script's own output stands in the same file) at least a few lines of it.
 bool has_task_labels(const std::vector<std::string_view>& lines, const ExecutionContext& context) {
+  constexpr std::size_t kFewLines = 3;
   std::size_t labelled = 0;
   for (std::string_view line : lines) {
     const LineHead head = parse_head(line, Source::applog);
@@ -50,7 +52,9 @@ bool has_task_labels(const std::vector<std::string_view>& lines, const Execution
     if (context.ntasks && *head.task >= *context.ntasks) return false;
     ++labelled;
   }
-  return labelled * 10 >= lines.size() * 6;
+  const bool several_tasks = context.ntasks.value_or(0) > 1;
+  return labelled > 0 &&
+         (labelled * 10 >= lines.size() * 6 || (several_tasks && labelled >= kFewLines));
 }
 
 bool looks_like_dmesg(const std::vector<std::string_view>& lines) {
@@ -154,11 +158,38 @@ class Prober {
       }
       return;
     }
+    // The year that puts most of the sampled lines into the job; a log of a whole year begins and
+    // ends near the same date. Where none fall into it: the latest that does not begin after it.
     const int around = year_of(*reference);
-    for (int year = around - 1; year <= around + 1; ++year) {
+    std::size_t most = 0;
+    for (int year = around - 2; year <= around + 1; ++year) {
+      const std::size_t inside = std::max(inside_job(first_, year), inside_job(last_, year));
       const auto time = in_year(first->head.time, year);
-      if (!info_.year || (time && *time <= *reference + std::chrono::hours(24))) info_.year = year;
+      const bool possible = time && *time <= *reference + std::chrono::hours(24);
+      if (inside < most || (!possible && info_.year)) continue;
+      info_.year = year;
+      most = inside;
     }
+  }
+
+  // How many lines fall into the job when the stream's first one is of `year`. `samples` are in
+  // order; a date that goes back by more than a day begins another year.
+  std::size_t inside_job(const std::vector<Sample>& samples, int year) const {
+    constexpr Duration kMargin = std::chrono::hours(1), kNewYear = std::chrono::hours(24);
+    const Sample* head = first_of(first_, StampKind::yearless);
+    std::size_t inside = 0;
+    std::optional<Time> previous = head ? std::optional<Time>(head->head.time) : std::nullopt;
+    for (const Sample& sample : samples) {
+      if (sample.head.stamp != StampKind::yearless) continue;
+      if (previous && sample.head.time + kNewYear < *previous) ++year;
+      previous = sample.head.time;
+      const auto time = in_year(sample.head.time, year);
+      inside += time && (!context_.start_time || *time >= *context_.start_time - kMargin) &&
+                        (!context_.end_time || *time <= *context_.end_time + kMargin)
+                    ? 1
+                    : 0;
+    }
+    return inside;
   }
 
   void find_day() {
@@ -249,7 +280,8 @@ StreamInfo probe_stream(std::string_view name, Source source, std::string_view h
   const std::vector<std::string_view> first = lines_of(clean_head, false);
   const std::vector<std::string_view> last =
       clean_tail.empty() ? lines_of(clean_head, true) : lines_of(clean_tail, true);
-  info.head.task_labels = source != Source::syslog && has_task_labels(first, context);
+  info.head.task_labels = source != Source::syslog &&
+                          (has_task_labels(first, context) || has_task_labels(last, context));
   info.head.is_dmesg = source == Source::syslog && (place.is_dmesg || looks_like_dmesg(first));
   if (source == Source::syslog) info.trust = info.head.is_dmesg ? Trust::kernel : Trust::system;
   Prober(source, context, &info).run(first, last);

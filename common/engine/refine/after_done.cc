@@ -25,23 +25,42 @@ bool after_done(const Analysis& a, const Event& event) {
   return facts.done_time && event.time && *event.time > *facts.done_time;
 }
 
+// The first thing of the machinery that failed after the work was complete; -1: none.
+int failure_on_the_way_out(const Analysis& a) {
+  for (std::size_t i = 0; i < a.events.size(); ++i) {
+    const Event& event = a.events[i];
+    const bool failed = is_symptom(event) && event.source == Source::applog && is_machinery(event);
+    if (failed && after_done(a, event)) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool nothing_else_failed(const Analysis& a) {
+  return std::all_of(a.hypotheses.begin(), a.hypotheses.end(), [&](const Hypothesis& h) {
+    const Event& root = a.events[static_cast<std::size_t>(h.root)];
+    const bool fact = root.source == Source::scheduler || root.source == Source::task_exits;
+    return fact || (is_machinery(root) && after_done(a, root));
+  });
+}
+
 }  // namespace
 
 void judge_after_done(Analysis& a) {
-  if (!a.progress.done || a.hypotheses.empty() || !a.is_state("FAILED")) return;
-  const bool only_machinery =
-      std::all_of(a.hypotheses.begin(), a.hypotheses.end(), [&](const Hypothesis& h) {
-        const Event& root = a.events[static_cast<std::size_t>(h.root)];
-        const bool fact = root.source == Source::scheduler || root.source == Source::task_exits;
-        return fact || (is_machinery(root) && after_done(a, root));
-      });
-  if (!only_machinery) return;
+  if (!a.progress.done || !a.is_state("FAILED")) return;
+  const int failure = failure_on_the_way_out(a);
+  if (failure < 0 || !nothing_else_failed(a)) return;
+  if (a.hypotheses.empty()) {
+    a.hypotheses.emplace_back();
+    a.hypotheses.front().root = failure;
+    a.hypotheses.front().events = {failure};
+  }
   Hypothesis& best = a.hypotheses.front();
   best.outcome = "teardown_failure";
   best.nodes.clear();
   best.gpus.clear();
   best.nics.clear();
   best.action = Action::none_needed;
+  best.confidence = std::max(best.confidence, 0.8);
   best.note = "The program had said that its work was complete";
 }
 

@@ -58,30 +58,54 @@ std::optional<int> first_abnormal_task(const Analysis& a) {
   return first->task;
 }
 
-// What launchers say of ranks that ended by themselves: srun's task lines, torchrun's first
-// observed failure, mpirun's banners. Victims of the clean-up (SIGTERM, SIGKILL) are no testimony.
-std::optional<int> launcher_rank(const Analysis& a) {
+// What a launcher says of a rank that ended by itself: srun's task lines, torchrun's first observed
+// failure, mpirun's banners. Victims of the clean-up (SIGTERM, SIGKILL) are no testimony.
+bool is_launcher_word(const Event& event) {
   constexpr std::string_view kCleanUp[] = {"9", "15", "-9", "-15", "137", "143"};
+  const Role role = event.rule->role;
+  if (event.source != Source::applog || role == Role::teardown || role == Role::progress)
+    return false;
+  if (role == Role::placement || role == Role::benign) return false;
+  const std::string_view exit =
+      event.capture("exit").empty() ? event.capture("signal") : event.capture("exit");
+  if (std::find(std::begin(kCleanUp), std::end(kCleanUp), exit) != std::end(kCleanUp)) return false;
+  if (!event.capture("task").empty()) return true;
+  // MPI names the rank that aborted; other lines with a rank only what that rank saw.
+  return !event.capture("rank").empty() &&
+         (!exit.empty() || event.rule->id.starts_with("mpi.abort"));
+}
+
+const Event* launcher_word(const Analysis& a) {
   for (const Event& event : a.events) {
-    if (!event.counts() && event.mark != Mark::teardown && event.mark != Mark::superseded) continue;
-    const std::string_view exit =
-        event.capture("exit").empty() ? event.capture("signal") : event.capture("exit");
-    const bool named = !event.capture("rank").empty() || !event.capture("task").empty();
-    if (!named || event.source != Source::applog) continue;
-    if (std::find(std::begin(kCleanUp), std::end(kCleanUp), exit) != std::end(kCleanUp)) continue;
-    const Role role = event.rule->role;
-    if (role == Role::progress || role == Role::placement || role == Role::benign) continue;
-    // MPI names the rank that aborted; most others only what they saw end.
-    if (!exit.empty() || event.rule->id.starts_with("mpi.abort")) return rank_of(event);
+    const bool usable =
+        event.counts() || event.mark == Mark::teardown || event.mark == Mark::superseded;
+    if (usable && is_launcher_word(event)) return &event;
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+// Where a node is to blame, only a rank of that node can have failed first.
+std::optional<int> launcher_rank(const Analysis& a, const Hypothesis& best) {
+  const Event* word = launcher_word(a);
+  if (word == nullptr) return std::nullopt;
+  const auto& nodes = best.nodes;
+  const bool there = nodes.empty() || word->place.node.empty() ||
+                     std::find(nodes.begin(), nodes.end(), word->place.node) != nodes.end();
+  return there ? rank_of(*word) : std::nullopt;
+}
+
+// A node's fault that only the program's output tells of is on the node of the rank that ended
+// first.
+void blame_node_of_launcher(const Analysis& a, Hypothesis* best) {
+  const OutcomeRow* row = find_outcome(a.outcome);
+  if (row == nullptr || !row->blames_node || !best->nodes.empty()) return;
+  const Event* word = launcher_word(a);
+  if (word != nullptr && !word->place.node.empty()) best->nodes.push_back(word->place.node);
 }
 
 bool rank_matters(const Analysis& a) {
   switch (sub_domain_of(a.outcome)) {
     case SubDomain::network_fabric:
-    case SubDomain::host_os:
-    case SubDomain::host_hardware:
     case SubDomain::scheduler:
     case SubDomain::time_limit:
     case SubDomain::user_cancel:
@@ -114,7 +138,7 @@ std::optional<int> rank_by_evidence(const Analysis& a, const Hypothesis& best) {
     return event.cause >= 0 && event.rule->role == Role::root && there;
   });
   if (!hit.empty() && !all_together(a, hit)) return hit.front().rank;
-  return launcher_rank(a);
+  return launcher_rank(a, best);
 }
 
 }  // namespace
@@ -122,6 +146,7 @@ std::optional<int> rank_by_evidence(const Analysis& a, const Hypothesis& best) {
 void find_first_rank(Analysis& a) {
   if (a.hypotheses.empty() || a.outcome == "unknown" || is_single_process(a)) return;
   Hypothesis& best = a.hypotheses.front();
+  blame_node_of_launcher(a, &best);
   if (best.root < 0 || !rank_matters(a) || best.outcome == "collective_desync") return;
   if (domain_of(sub_domain_of(a.outcome)) == Domain::workload && !a.tasks.empty()) {
     best.first_rank = first_abnormal_task(a);
