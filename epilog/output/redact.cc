@@ -30,18 +30,22 @@ constexpr std::string_view kSoftwareFolders[] = {
 
 // Words in paths that rules may go by and that give nobody away.
 constexpr std::string_view kPublicWords[] = {
-    "home",        "users",   "scratch",    "work",      "project",    "projects", "tmp",
-    "shm",         "data",    "dataset",    "datasets",  "log",        "logs",     "out",
-    "output",      "outputs", "err",        "error",     "run",        "runs",     "checkpoint",
-    "checkpoints", "ckpt",    "ckpts",      "model",     "models",     "step",     "epoch",
-    "global",      "iter",    "rank",       "task",      "slurm",      "job",      "stdout",
-    "stderr",      "train",   "test",       "eval",      "src",        "python",   "venv",
-    "env",         "envs",    "conda",      "miniconda", "cache",      "config",   "lustre",
-    "gpfs",        "beegfs",  "nfs",        "mnt",       "fs",         "core",     "dump",
-    "nccl",        "trace",   "main",       "container", "containers", "image",    "images",
-    "app",         "applog",  "syslog",     "index",     "flight",     "recorder", "dmesg",
-    "messages",    "kern",    "local",      "share",     "json",       "ndjson",   "triton",
-    "torch",       "hf",      "huggingface"};
+    "home",       "users",       "user",    "scratch",     "work",      "project",    "projects",
+    "tmp",        "shm",         "data",    "dataset",     "datasets",  "log",        "logs",
+    "out",        "output",      "outputs", "err",         "error",     "run",        "runs",
+    "checkpoint", "checkpoints", "ckpt",    "ckpts",       "model",     "models",     "step",
+    "epoch",      "global",      "iter",    "rank",        "task",      "slurm",      "job",
+    "stdout",     "stderr",      "train",   "test",        "eval",      "src",        "python",
+    "venv",       "env",         "envs",    "conda",       "miniconda", "cache",      "config",
+    "lustre",     "gpfs",        "beegfs",  "nfs",         "mnt",       "fs",         "core",
+    "dump",       "nccl",        "trace",   "main",        "container", "containers", "image",
+    "images",     "app",         "applog",  "syslog",      "index",     "flight",     "recorder",
+    "dmesg",      "messages",    "kern",    "local",       "share",     "json",       "ndjson",
+    "triton",     "torch",       "hf",      "huggingface", "kubepods",  "kubelet",    "burstable",
+    "besteffort", "guaranteed",  "slice",   "scope",       "cri",       "containerd", "crio",
+    "docker",     "libpod",      "pod",     "pods",        "uid",       "system",     "slurmstepd",
+    "batch",      "extern",      "cgroup",  "memory",
+};
 
 template <std::size_t N>
 bool is_one_of(std::string_view word, const std::string_view (&list)[N]) {

@@ -102,7 +102,8 @@ Result<Json> BundleRedaction::document(const SourceFile& file) const {
 }
 
 Result<void> BundleRedaction::learn(const SourceFile& file) {
-  redactor_.learn("/" + file.stream);
+  const std::size_t slash = file.stream.rfind('/');
+  if (slash != std::string::npos) redactor_.learn(file.stream.substr(slash));
   if (is_document(file.stream)) {
     auto json = document(file);
     if (json) redactor_.learn(*json);
@@ -122,13 +123,18 @@ std::string BundleRedaction::rewritten(std::string_view line) const {
   return redactor_.apply(json->value).dump() + (json->has_comma ? "," : "");
 }
 
-// A stream's file may be called after its node; its index is called after the file.
+// A stream's file may be called after its node, and its index is called after the file; the
+// bundle's own files and folders keep their names.
 std::string BundleRedaction::new_name(const std::string& name) const {
   constexpr std::string_view kIndex = "index/", kEnding = ".ndjson";
-  if (!name.starts_with(kIndex) || !name.ends_with(kEnding)) return redactor_.apply("/" + name);
-  const std::string plain =
-      name.substr(kIndex.size(), name.size() - kIndex.size() - kEnding.size());
-  return "/index" + redactor_.apply("/" + plain) + std::string(kEnding);
+  if (name.starts_with(kIndex) && name.ends_with(kEnding)) {
+    const std::string plain =
+        name.substr(kIndex.size(), name.size() - kIndex.size() - kEnding.size());
+    return "/index" + new_name(plain) + std::string(kEnding);
+  }
+  const std::size_t slash = name.find('/');
+  if (slash == std::string::npos) return "/" + name;
+  return "/" + name.substr(0, slash) + redactor_.apply(name.substr(slash));
 }
 
 Result<void> BundleRedaction::rewrite(const SourceFile& file) {

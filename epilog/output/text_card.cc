@@ -146,10 +146,14 @@ std::vector<const TimelineItem*> Card::evidence() const {
   }
   const auto by_weight = [](const auto& a, const auto& b) { return a.first < b.first; };
   std::stable_sort(ranked.begin(), ranked.end(), by_weight);
-  if (ranked.size() > kMaxEvidence) ranked.resize(kMaxEvidence);
   std::vector<const TimelineItem*> chosen;
-  chosen.reserve(ranked.size());
-  for (const auto& [weight, item] : ranked) chosen.push_back(item);
+  for (const auto& [weight, item] : ranked) {
+    // Several rules may tell of one line; once is enough.
+    const bool is_shown = std::any_of(chosen.begin(), chosen.end(), [&](const TimelineItem* other) {
+      return other->origin == item->origin && other->text == item->text;
+    });
+    if (!is_shown && chosen.size() < kMaxEvidence) chosen.push_back(item);
+  }
   // They lie in one vector in the order of time.
   if (chosen.size() > 1) std::sort(chosen.begin() + 1, chosen.end());
   return chosen;
