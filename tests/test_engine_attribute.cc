@@ -47,7 +47,7 @@ role = "placement"
 id = "gpu.fault"
 title = "Illegal access"
 source = ["syslog"]
-match = 'GPU (?<pci>[0-9a-f:]+) fault on SM (?<gpc>\d+)/(?<tpc>\d+)/(?<sm>\d+)'
+match = 'GPU (?<pci>[0-9a-f:]+) fault(?: on SM (?<gpc>\d+)/(?<tpc>\d+)/(?<sm>\d+))?'
 role = "root"
 outcome = "user_gpu_fault"
 blames = "none"
@@ -348,6 +348,18 @@ void faults_on_the_same_unit_again_and_again_are_its_own(void**) {
   assert_string_equal(judge(job("FAILED"), different).outcome.c_str(), "user_gpu_fault");
 }
 
+void the_same_gpu_again_is_not_its_own_fault_without_others_to_compare(void**) {
+  Evidence no_sm, same_sm;
+  for (int i = 1; i <= 3; ++i) {
+    no_sm.sys(i * 2000, "n1", "GPU 0000:61:00 fault at 0x7f00");
+    same_sm.sys(i * 2000, "n1", "GPU 0000:61:00 fault on SM 4/6/1");
+  }
+  assert_string_equal(judge(job("FAILED"), no_sm).outcome.c_str(), "user_gpu_fault");
+  ExecutionContext one_gpu = job("FAILED", {"n1"});
+  one_gpu.gpus_per_node = 1;
+  assert_string_equal(judge(one_gpu, same_sm).outcome.c_str(), "user_gpu_fault");
+}
+
 void a_symptom_everywhere_is_not_a_node(void**) {
   Evidence all, some;
   all.app(10, "driver is too old on n1");
@@ -444,6 +456,7 @@ int main() {
       cmocka_unit_test(a_time_limit_while_progressing_wants_more_time),
       cmocka_unit_test(a_time_limit_after_a_long_silence_is_a_hang),
       cmocka_unit_test(faults_on_the_same_unit_again_and_again_are_its_own),
+      cmocka_unit_test(the_same_gpu_again_is_not_its_own_fault_without_others_to_compare),
       cmocka_unit_test(a_symptom_everywhere_is_not_a_node),
       cmocka_unit_test(many_links_down_at_once_are_a_switch_and_nobody_is_drained),
       cmocka_unit_test(the_peer_that_all_others_miss_is_the_suspect),

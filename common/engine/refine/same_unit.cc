@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Same unit or different units: GPU faults that a program can cause (Xid 13, 31) are its own when
-// they hit several GPUs or once; the same GPU (better: the same SM) again and again, over restarts
+// they hit several GPUs or once; the same SM of one GPU of several again and again, over restarts
 // and with other kernels, is that GPU. Known from NVIDIA's Xid catalogue and NVSentinel's
 // correlation rules.
 #include <algorithm>
@@ -45,9 +45,19 @@ void blame_unit(Analysis& a, Hypothesis* hypothesis, const Unit& unit) {
   hypothesis->ranks.clear();
   if (event.place.rank) hypothesis->ranks.push_back(*event.place.rank);
   hypothesis->action = Action::requeue_exclude_nodes;
-  hypothesis->confidence = std::max(hypothesis->confidence, unit.parts.size() == 1 ? 0.85 : 0.7);
+  constexpr double kSameSm = 0.85;
+  hypothesis->confidence = std::max(hypothesis->confidence, kSameSm);
   hypothesis->note = "The same GPU raised it " + std::to_string(unit.faults) +
                      " separate times while the others ran the same code without";
+}
+
+// Only where other GPUs ran the same code without it can one GPU stand out. And a rank with work of
+// its own (a last pipeline stage, one bad shard) always fails on its own GPU: without the SM, the
+// same GPU again says nothing.
+bool stands_out(const Analysis& a, const Unit& unit) {
+  const std::size_t gpus =
+      static_cast<std::size_t>(a.context.gpus_per_node.value_or(0)) * a.context.nodes.size();
+  return gpus > 1 && unit.faults >= kSameUnitFaults && unit.parts.size() == 1;
 }
 
 }  // namespace
@@ -73,7 +83,7 @@ void judge_same_unit(Analysis& a) {
   if (units.size() != 1) return;
   Unit& unit = units.begin()->second;
   count_faults(a, &unit);
-  if (unit.faults >= kSameUnitFaults && unit.parts.size() <= 1) blame_unit(a, &best, unit);
+  if (stands_out(a, unit)) blame_unit(a, &best, unit);
 }
 
 }  // namespace nvab
