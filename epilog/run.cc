@@ -73,8 +73,9 @@ class AllContexts final : public ContextSource {
 // Opens what settings and options ask for.
 class Assembly {
  public:
-  Assembly(const Settings& settings, const RunOptions& options, Host& host)
-      : settings_(settings), options_(options), host_(host) {}
+  // `needs_contexts`: without any source of them there is nothing to run.
+  Assembly(const Settings& settings, const RunOptions& options, Host& host, bool needs_contexts)
+      : settings_(settings), options_(options), host_(host), needs_contexts_(needs_contexts) {}
   Result<void> fill(Pipeline* pipeline);
 
  private:
@@ -86,6 +87,7 @@ class Assembly {
   const Settings& settings_;
   const RunOptions& options_;
   Host& host_;
+  bool needs_contexts_;
 };
 
 template <typename Interface>
@@ -113,7 +115,7 @@ Result<void> Assembly::open_contexts(Pipeline* pipeline) {
     if (!opened) return tl::unexpected<Error>(opened.error());
     all->add(std::move(*opened));
   }
-  if (all->empty()) {
+  if (all->empty() && needs_contexts_) {
     return fail(Error::Code::not_found,
                 "there is nothing to judge; give --replay DIR, or configure an eca, for example "
                 "--connector eca static file job.json");
@@ -209,7 +211,7 @@ RunSummary run_with(const std::string& config, const RunOptions& options) {
   Pipeline pipeline;
   pipeline.name = name;
   pipeline.attributor = make_embedded_attributor(**rules);
-  if (auto done = Assembly(*settings, options, host).fill(&pipeline); !done) {
+  if (auto done = Assembly(*settings, options, host, true).fill(&pipeline); !done) {
     const bool is_usage = config.empty() && done.error().code != Error::Code::malformed;
     return failed_run(name, is_usage ? kExitUsage : kExitConfiguration, done.error());
   }
@@ -232,8 +234,8 @@ int check_config(const std::string& config, const RunOptions& options) {
   Host host;
   host.rules = rules->get();
   Pipeline pipeline;
-  auto done = Assembly(*settings, options, host).fill(&pipeline);
-  if (!done && done.error().code != Error::Code::not_found) return complain(done.error());
+  auto done = Assembly(*settings, options, host, false).fill(&pipeline);
+  if (!done) return complain(done.error());
   int code = kExitOk;
   for (const NamedCollector& collector : pipeline.collectors) {
     if (collector.collector) continue;

@@ -65,8 +65,7 @@ CollectionReports run_collector(const NamedCollector& collector, const Execution
   host.deadline = deadline;
   CollectOutcome outcome = collect_guarded(*collector.collector, context, sink);
   host.deadline = Deadline();
-  reports.connector.seconds =
-      std::chrono::duration<double>(Deadline::Clock::now() - begin).count();
+  reports.connector.seconds = std::chrono::duration<double>(Deadline::Clock::now() - begin).count();
   reports.connector.status = outcome.status;
   reports.connector.reason = std::move(outcome.reason);
   reports.connector.details = std::move(outcome.details);

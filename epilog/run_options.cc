@@ -53,7 +53,7 @@ void add_how(CLI::App& app, Raw& raw) {
       ->group(group);
   app.add_option("--lines", raw.lines, "Of logs, save the lines that rules select, or all")
       ->check(CLI::IsMember({"selected", "all"}))
-      ->type_name("selected|all")
+      ->type_name("WHICH")
       ->group(group);
   app.add_flag("--redact", options.redact,
                "In the saved bundle, replace users, hosts and paths by others, consistently")
@@ -116,12 +116,14 @@ ParsedOptions parse_run_options(int argc, const char* const* argv) {
   CLI::App app("Says why a job ended, who or what is to blame, on what evidence, and what to do.",
                "nvab-run");
   Raw raw;
-  app.set_version_flag("--version", "nvab-run " + std::string(build_info().version))
-      ->group("Messages");
-  app.set_help_flag("-h,--help", "Show this help")->group("Messages");
+  app.set_help_flag();  // added last: groups are shown in the order of their options
   add_what(app, raw);
   add_how(app, raw);
   add_about(app, raw);
+  app.set_help_flag("-h,--help", "Show this help")->group("Messages");
+  app.set_version_flag("--version", "nvab-run " + std::string(build_info().version),
+                       "Show the version")
+      ->group("Messages");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

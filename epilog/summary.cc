@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-
 namespace nvab {
 namespace {
 
@@ -141,8 +140,11 @@ std::string summaries_to_text(const std::vector<RunSummary>& runs) {
   std::string text;
   for (const RunSummary& run : runs) {
     for (const ContextSummary& context : run.contexts) text += context_line(context);
-    text += run.error.empty() ? stats_line(run.name, run.stats)
-                              : fmt::format("{}: {}\n", run.name, run.error);
+    if (run.error.empty()) {
+      text += stats_line(run.name, run.stats);
+    } else {
+      text += fmt::format("{}: {}\n", runs.size() > 1 ? run.name : "nvab-run", run.error);
+    }
   }
   if (runs.size() > 1) text += stats_line(fmt::format("all {} runs", runs.size()), totals_of(runs));
   return text;
@@ -152,8 +154,8 @@ int exit_code_of(const RunSummary& run, bool strict) {
   if (!run.error.empty()) return run.exit_code != kExitOk ? run.exit_code : kExitNoOutput;
   if (run.stats.attempted > 0 && run.stats.succeeded == 0) return kExitNoOutput;
   if (!strict) return kExitOk;
-  const bool all_complete = std::all_of(
-      run.contexts.begin(), run.contexts.end(), [](const ContextSummary& context) {
+  const bool all_complete =
+      std::all_of(run.contexts.begin(), run.contexts.end(), [](const ContextSummary& context) {
         return context.status != ContextStatus::attributed ||
                context.evidence_status == EvidenceStatus::complete;
       });

@@ -20,40 +20,44 @@ std::string data_file(const std::string& name) {
 
 void scalars_come_out_as_json(void**) {
   // [None, True, False, 7, 300, -2, -1 (LONG1), 2.5, "hé"]
-  const auto value = parse_pickle(
-      PICKLE("\x80\x02](N\x88\x89K\x07M\x2c\x01J\xfe\xff\xff\xff\x8a\x01\xff"
-             "G\x40\x04\x00\x00\x00\x00\x00\x00X\x03\x00\x00\x00h\xc3\xa9"
-             "e."));
+  const auto value =
+      parse_pickle(PICKLE("\x80\x02](N\x88\x89K\x07M\x2c\x01J\xfe\xff\xff\xff\x8a\x01\xff"
+                          "G\x40\x04\x00\x00\x00\x00\x00\x00X\x03\x00\x00\x00h\xc3\xa9"
+                          "e."));
   assert_true(value.has_value());
   assert_string_equal(value->dump().c_str(), "[null,true,false,7,300,-2,-1,2.5,\"hé\"]");
 }
 
 void containers_nest_and_keys_become_text(void**) {
   // {"a": (1, 2), 5: {}}
-  const auto value = parse_pickle(PICKLE("\x80\x02}(X\x01\x00\x00\x00"
-                                         "aK\x01K\x02\x86K\x05}u."));
+  const auto value =
+      parse_pickle(PICKLE("\x80\x02}(X\x01\x00\x00\x00"
+                          "aK\x01K\x02\x86K\x05}u."));
   assert_true(value.has_value());
   assert_string_equal(value->dump().c_str(), "{\"a\":[1,2],\"5\":{}}");
 }
 
 void a_remembered_value_can_be_used_again(void**) {
   // x = []; [x, x] with x finished before it is recalled
-  const auto value = parse_pickle(PICKLE("\x80\x02](]q\x01K\x09"
-                                         "ah\x01"
-                                         "e."));
+  const auto value =
+      parse_pickle(PICKLE("\x80\x02](]q\x01K\x09"
+                          "ah\x01"
+                          "e."));
   assert_false(value.has_value());  // recalled while it is still open
-  const auto tuple = parse_pickle(PICKLE("\x80\x02]q\x00(]q\x01K\x09"
-                                         "a\x85h\x01"
-                                         "e."));
+  const auto tuple =
+      parse_pickle(PICKLE("\x80\x02]q\x00(]q\x01K\x09"
+                          "a\x85h\x01"
+                          "e."));
   assert_true(tuple.has_value());
   assert_string_equal(tuple->dump().c_str(), "[[[9]],[9]]");
 }
 
 void an_earlier_container_is_recalled_while_another_stands_at_its_place(void**) {
   // [[x=[1]], [x]]
-  const auto value = parse_pickle(PICKLE("\x80\x02](]]q\x01K\x01"
-                                         "aa]h\x01"
-                                         "ae."));
+  const auto value =
+      parse_pickle(PICKLE("\x80\x02](]]q\x01K\x01"
+                          "aa]h\x01"
+                          "ae."));
   assert_true(value.has_value());
   assert_string_equal(value->dump().c_str(), "[[[1]],[[1]]]");
 }

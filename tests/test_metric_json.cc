@@ -103,7 +103,8 @@ struct Kept final : ObservationSink {
 void the_collector_reads_good_series_beside_a_bad_one(void**) {
   const std::string path = "metric_json_test." + std::to_string(::getpid()) + ".json";
   assert_true(write_file(path, R"([{"metric":"a","values":[[1,2]]},{"metric":"b"},
-                                   {"metric":"c","values":[[1,3]]}])").has_value());
+                                   {"metric":"c","values":[[1,3]]}])")
+                  .has_value());
   Host host;
   Kept kept;
   const auto outcome =
