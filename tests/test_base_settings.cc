@@ -300,7 +300,7 @@ static void what_is_shown_names_each_origin_and_reads_back(void**) {
   const Settings settings =
       must_load({.toml = "[log.loki]\nurl = 'http://\"a\"'\n[log.loki.app]\nlabels = ['x', 'y,z']\n"
                          "[run]\nstrict = true\n",
-                 .environment = {"NVAB_LOG_LOKI_APP_LIMIT=5"}});
+                 .environment = {"NVAB_LOG_LOKI_APP_LIMIT=+05"}});
   const std::string shown = settings.show();
   assert_non_null(std::strstr(shown.c_str(), "[log.loki.app]\n"));
   assert_non_null(std::strstr(shown.c_str(), "# a.toml:2\n"));

@@ -4,6 +4,7 @@
 
 #include "common/base/settings.hh"
 #include "common/base/settings_value.hh"
+#include "common/base/text.hh"
 
 namespace nvab {
 namespace {
@@ -22,7 +23,7 @@ std::string toml_value(const ParamSpec& param, const SettingValue& value) {
   if (param.secret) return toml_string("(secret)");
   switch (param.type) {
     case ParamType::integer:
-      return value.text;
+      return std::to_string(parse_int(value.text).value_or(0));  // "02" is no TOML
     case ParamType::boolean:
       return *parse_boolean(value.text) ? "true" : "false";
     case ParamType::list: {
