@@ -275,6 +275,22 @@ void what_the_job_lived_through_is_not_blamed(void**) {
   assert_true(v.advice.action == Action::investigate);
 }
 
+void a_bar_drawn_again_after_an_error_is_no_recovery(void**) {
+  Evidence e;
+  const auto unstamped = [&](std::string message) {
+    e.app(100, std::move(message), 0);
+    e.applog.back().time_quality = TimeQuality::none;
+    e.applog.back().timestamp.reset();
+  };
+  unstamped("training step 339");
+  unstamped("training step 340");
+  unstamped("ProgramError: bad");
+  unstamped("training step 340");
+  assert_string_equal(judge(job("FAILED"), e).outcome.c_str(), "user_exception");
+  unstamped("training step 341");
+  assert_string_equal(judge(job("FAILED"), e).outcome.c_str(), "unknown");
+}
+
 void a_silent_cluster_gives_unknown(void**) {
   const Verdict v = judge(job("FAILED"), {});
   assert_string_equal(v.outcome.c_str(), "unknown");
@@ -450,6 +466,7 @@ int main() {
       cmocka_unit_test(a_gpu_that_the_job_was_not_given_is_not_blamed),
       cmocka_unit_test(another_instance_of_the_same_gpu_is_not_blamed),
       cmocka_unit_test(what_the_job_lived_through_is_not_blamed),
+      cmocka_unit_test(a_bar_drawn_again_after_an_error_is_no_recovery),
       cmocka_unit_test(a_silent_cluster_gives_unknown),
       cmocka_unit_test(order_and_chunking_do_not_change_a_byte),
       cmocka_unit_test(cancelled_by_the_owner_needs_nothing),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The signs of life of a job, and the marks that follow from them.
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "common/base/text.hh"
 #include "common/engine/filter/filters.hh"
@@ -42,6 +44,19 @@ void note_progress(ProgressFacts* facts, const Event& event) {
   }
 }
 
+// A progress bar is drawn once more when it is closed, behind the traceback that ended the loop:
+// the step that it showed before is no sign of life.
+bool is_drawn_again(std::map<std::string, std::string>* shown, const Event& event) {
+  const std::string_view step = event.capture("step");
+  if (step.empty() || !event.capture("checkpoint").empty()) return false;
+  const std::string key =
+      stream_key(event) + ' ' + event.rule->id + ' ' + std::string(event.capture("total"));
+  std::string& last = (*shown)[key];
+  if (last == step) return true;
+  last = step;
+  return false;
+}
+
 // Progress by the clock after the event, or by line in its own stream.
 bool progressed_after(const Analysis& a, const Event& event) {
   const ProgressFacts& facts = a.progress;
@@ -55,8 +70,10 @@ bool progressed_after(const Analysis& a, const Event& event) {
 }  // namespace
 
 void read_progress(Analysis& a) {
+  std::map<std::string, std::string> shown;  // stream, rule and total -> the step last seen there
   for (const Event& event : a.events) {
-    if (event.rule->role == Role::progress && event.counts()) note_progress(&a.progress, event);
+    if (event.rule->role != Role::progress || !event.counts()) continue;
+    if (!is_drawn_again(&shown, event)) note_progress(&a.progress, event);
   }
 }
 
