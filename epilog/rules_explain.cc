@@ -25,21 +25,37 @@ bool wants_app(const Rule& rule, std::string_view app) {
                      [&](const std::string& glob) { return glob_match(glob, app); });
 }
 
-const Literal* literal_in(const Ruleset& rules, const Rule& rule, std::string_view message,
-                          std::string_view low) {
+// Shorter beginnings of a literal tell nothing.
+constexpr std::size_t kMinBeginning = 8;
+
+struct Nearness {
+  const Literal* literal = nullptr;
+  std::string_view part;  // of the literal: all of it, or a beginning of at least half
+};
+
+Nearness nearness(const Ruleset& rules, const Rule& rule, std::string_view message,
+                  std::string_view low) {
+  Nearness best;
   for (const Literal& literal : rules.literals(rule)) {
-    if ((literal.caseless ? low : message).find(literal.text) != std::string_view::npos) {
-      return &literal;
+    const std::string_view text = literal.text;
+    const std::size_t least = std::max(kMinBeginning, (text.size() + 1) / 2);
+    for (std::size_t size = text.size(); size >= least || size == text.size(); --size) {
+      if ((literal.caseless ? low : message).find(text.substr(0, size)) == message.npos) continue;
+      if (size > best.part.size()) best = {&literal, text.substr(0, size)};
+      break;
     }
   }
-  return nullptr;
+  return best;
 }
 
 // Empty: it is not near.
 std::string why_not(const Ruleset& rules, const Rule& rule, const LogEntry& entry, Source source,
                     std::string_view low) {
-  const Literal* literal = literal_in(rules, rule, entry.message, low);
-  if (literal == nullptr) return {};
+  const Nearness near = nearness(rules, rule, entry.message, low);
+  if (near.literal == nullptr) return {};
+  if (near.part.size() < near.literal->text.size()) {
+    return fmt::format("'{}' is there, but not all of '{}'", near.part, near.literal->text);
+  }
   const bool matches = rules.try_rule(rule, entry.message).has_value();
   if (matches && !reads(rule, source)) {
     return fmt::format("it would match, but does not read {}", to_string(source));
@@ -49,7 +65,7 @@ std::string why_not(const Ruleset& rules, const Rule& rule, const LogEntry& entr
                        join(rule.apps, ", "), entry.app);
   }
   if (matches) return {};
-  return fmt::format("'{}' is there, but the rest of the pattern is not{}", literal->text,
+  return fmt::format("'{}' is there, but the rest of the pattern is not{}", near.literal->text,
                      rule.unless.empty() ? "" : ", or its `unless` is");
 }
 
@@ -99,7 +115,9 @@ std::string explain_entry(const Ruleset& rules, std::string_view name, const Log
 Source source_of(std::string_view text) {
   for (const std::string_view line : split(text.substr(0, 64 * 1024), '\n')) {
     const LineHead head = parse_head(line, Source::syslog);
-    if (head.is_kernel || (!head.app.empty() && !head.node.empty())) return Source::syslog;
+    const bool is_kernel =
+        head.is_kernel || head.app == "kernel" || head.stamp == StampKind::uptime;
+    if (is_kernel || (!head.app.empty() && !head.node.empty())) return Source::syslog;
   }
   return Source::applog;
 }
