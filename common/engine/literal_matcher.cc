@@ -1,49 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Literals of seven bytes or more hold four consecutive 4-byte grams, so one of every four places
-// is enough to see one of them; shorter ones want every second place. A gram that a bitmap knows is
-// looked up, and the literals that hold it there are compared.
+// A literal of seven bytes or more holds three consecutive runs of five bytes, so one of every
+// three places in a text is enough to meet one of them. The run at such a place is hashed into a
+// bitmap; the few places in a hundred that pass are looked up, and the literals that hold the run
+// there are compared. Which three runs of a literal are taken is free: those that ordinary logs
+// hold least. Shorter literals want every second place as well, and are best avoided.
+//
+// (Hyperscan in literal mode was tried first: with the four thousand literals of the built-in rules
+// it takes a hundred milliseconds to compile and scans slower than this.)
 #include "common/engine/literal_matcher.hh"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
-#include "common/base/text.hh"
+#include "common/engine/literal_filter.hh"
 
 namespace nvab {
 namespace {
 
-constexpr std::size_t kGram = 4;
-constexpr std::size_t kStride = 4;
-constexpr std::size_t kShortStride = 2;
-constexpr std::size_t kLong = kGram + kStride - 1;  // bytes that the wide stride needs
-constexpr unsigned kBitmapBits = 17;  // 16 KiB: stays in the first cache beside the text
-
-constexpr std::uint32_t kFold = 0x20202020;  // letters to lower case; other bytes may coincide
-
-std::uint32_t gram_at(const char* at) {
-  std::uint32_t gram;
-  std::memcpy(&gram, at, sizeof gram);
-  return gram | kFold;
-}
-
-std::uint32_t hash_of(std::uint32_t gram) { return gram * 0x9E3779B1U; }
-
-class Bitmap {
- public:
-  void set(std::uint32_t hash) { words_[index(hash)] |= 1ULL << bit(hash); }
-  bool test(std::uint32_t hash) const { return words_[index(hash)] >> bit(hash) & 1; }
-
- private:
-  static std::size_t index(std::uint32_t hash) { return hash >> (32 - kBitmapBits + 6); }
-  static unsigned bit(std::uint32_t hash) { return hash >> (32 - kBitmapBits) & 63; }
-  std::array<std::uint64_t, (1U << kBitmapBits) / 64> words_{};
-};
-
 struct Entry {
-  std::uint32_t gram = 0;
+  std::uint32_t hash = 0;  // of the run
   std::uint32_t literal = 0;
-  std::uint32_t offset = 0;  // of the gram in the literal
+  std::uint32_t offset = 0;  // of the run in the literal
+  // Up to eight folded bytes of the literal around the run, for a quick no, and how far they begin
+  // before it.
+  std::uint32_t before = 0;
+  std::uint64_t around = 0;
+  std::uint64_t mask = 0;
 };
 
 bool equal_folded(const char* text, const std::string& lower_case) {
@@ -55,19 +37,47 @@ bool equal_folded(const char* text, const std::string& lower_case) {
   return true;
 }
 
+// How often a run of that many bytes stands in ordinary logs: at most as often as its rarest part.
+double run_share(std::string_view run) {
+  const double first = gram_share(run.substr(0, 4));
+  return run.size() == 4 ? first : std::min(first, gram_share(run.substr(1, 4))) / 3;
+}
+
+// Where the runs are taken: the place at which they are rarest together.
+std::size_t best_place(std::string_view text, std::size_t runs, std::size_t length) {
+  std::size_t best = 0;
+  double best_share = 1e9;
+  for (std::size_t at = 0; at + runs - 1 + length <= text.size(); ++at) {
+    double share = 0;
+    for (std::size_t i = 0; i < runs; ++i) share += run_share(text.substr(at + i, length));
+    if (share >= best_share) continue;
+    best_share = share;
+    best = at;
+  }
+  return best;
+}
+
+void look_around(std::string_view text, Entry* entry) {
+  constexpr std::size_t kWord = sizeof entry->around;
+  const std::size_t room = text.size() < kWord ? 0 : text.size() - kWord;
+  const std::size_t begin = std::min<std::size_t>(entry->offset, room);
+  entry->before = static_cast<std::uint32_t>(entry->offset - begin);
+  entry->around = LiteralFilter::load(text, begin);
+  entry->mask = text.size() < kWord ? (1ULL << (8 * text.size())) - 1 : ~0ULL;
+  entry->around &= entry->mask;
+}
+
 }  // namespace
 
 struct LiteralMatcher::Impl {
   std::vector<OwnedLiteral> literals;
-  Bitmap wide;    // grams of all literals
-  Bitmap narrow;  // grams of the short ones
-  bool has_short = false;
-  std::vector<Entry> entries;          // sorted by gram
-  std::vector<std::uint32_t> buckets;  // hash -> first entry + 1
-  unsigned bucket_bits = 4;
+  LiteralFilter filter;
+  // By hash; those of short literals apart, they are met at other places.
+  std::vector<Entry> entries, short_entries;
+  std::vector<std::uint32_t> buckets, short_buckets;  // top bits of the hash -> first entry
 
   void add(std::uint32_t index);
-  void fill_buckets();
+  static void sort(std::vector<Entry>* list, std::vector<std::uint32_t>* starts);
   bool is_at(const Entry& entry, std::string_view bytes, std::size_t from, std::size_t at) const;
   template <typename Found>
   bool look_up(std::string_view bytes, std::size_t from, std::size_t at, Found&& found) const;
@@ -75,92 +85,84 @@ struct LiteralMatcher::Impl {
   void walk(std::string_view bytes, std::size_t from, Found&& found) const;
 };
 
-// Of all windows with enough grams, the one whose grams are rarest together.
+constexpr unsigned kBucketBits = 14;
+
 void LiteralMatcher::Impl::add(std::uint32_t index) {
   const std::string& text = literals[index].literal.text;
-  const std::size_t grams = text.size() < kLong ? kShortStride : kStride;
-  if (text.size() < kGram + grams - 1) return;
-  std::size_t best = 0;
-  double best_share = 1e9;
-  for (std::size_t at = 0; at + kGram + grams - 1 <= text.size(); ++at) {
-    double share = 0;
-    for (std::size_t i = 0; i < grams; ++i) {
-      share += gram_share(std::string_view(text).substr(at + i, kGram));
-    }
-    if (share >= best_share) continue;
-    best_share = share;
-    best = at;
-  }
-  has_short |= grams == kShortStride;
-  for (std::size_t i = 0; i < grams; ++i) {
-    const std::uint32_t gram = gram_at(text.data() + best + i);
-    wide.set(hash_of(gram));
-    if (grams == kShortStride) narrow.set(hash_of(gram));
-    entries.push_back({gram, index, static_cast<std::uint32_t>(best + i)});
+  const bool is_short = text.size() < LiteralFilter::kRun + LiteralFilter::kStride - 1;
+  const std::size_t length = is_short ? LiteralFilter::kShortRun : LiteralFilter::kRun;
+  const std::size_t runs = is_short ? LiteralFilter::kShortStride : LiteralFilter::kStride;
+  if (text.size() < length + runs - 1) return;
+  const std::size_t place = best_place(text, runs, length);
+  for (std::size_t i = place; i < place + runs; ++i) {
+    const std::uint32_t hash = is_short ? filter.add_short(text, i) : filter.add(text, i);
+    Entry entry{hash, index, static_cast<std::uint32_t>(i)};
+    look_around(text, &entry);
+    (is_short ? short_entries : entries).push_back(entry);
   }
 }
 
-void LiteralMatcher::Impl::fill_buckets() {
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return hash_of(a.gram) != hash_of(b.gram) ? hash_of(a.gram) < hash_of(b.gram)
-                                              : a.literal < b.literal;
+void LiteralMatcher::Impl::sort(std::vector<Entry>* list, std::vector<std::uint32_t>* starts) {
+  std::sort(list->begin(), list->end(), [](const Entry& a, const Entry& b) {
+    return a.hash != b.hash ? a.hash < b.hash : a.literal < b.literal;
   });
-  while (1U << bucket_bits < entries.size() * 2) ++bucket_bits;
-  buckets.assign((1U << bucket_bits) + 1, 0);
-  for (const Entry& entry : entries) ++buckets[(hash_of(entry.gram) >> (32 - bucket_bits)) + 1];
-  for (std::size_t i = 1; i < buckets.size(); ++i) buckets[i] += buckets[i - 1];
+  starts->assign((1U << kBucketBits) + 1, 0);
+  for (const Entry& entry : *list) ++(*starts)[(entry.hash >> (32 - kBucketBits)) + 1];
+  for (std::size_t i = 1; i < starts->size(); ++i) (*starts)[i] += (*starts)[i - 1];
 }
 
 bool LiteralMatcher::Impl::is_at(const Entry& entry, std::string_view bytes, std::size_t from,
                                  std::size_t at) const {
-  const Literal& literal = literals[entry.literal].literal;
   if (at < from + entry.offset) return false;
+  if ((LiteralFilter::load(bytes, at - entry.before) & entry.mask) != entry.around) return false;
+  const Literal& literal = literals[entry.literal].literal;
   const std::size_t start = at - entry.offset;
   if (literal.text.size() > bytes.size() - start) return false;
   if (literal.caseless) return equal_folded(bytes.data() + start, literal.text);
   return std::memcmp(bytes.data() + start, literal.text.data(), literal.text.size()) == 0;
 }
 
-// Calls found(literal) for each literal around the gram at `at`; stops when that returns true.
+// Calls found(literal) for each literal around the run at `at`; stops when that returns true.
 template <typename Found>
 bool LiteralMatcher::Impl::look_up(std::string_view bytes, std::size_t from, std::size_t at,
                                    Found&& found) const {
-  const std::uint32_t gram = gram_at(bytes.data() + at);
-  const std::uint32_t bucket = hash_of(gram) >> (32 - bucket_bits);
-  for (std::uint32_t i = buckets[bucket]; i < buckets[bucket + 1]; ++i) {
-    const Entry& entry = entries[i];
-    if (entry.gram == gram && is_at(entry, bytes, from, at) && found(entry.literal)) return true;
-  }
-  return false;
+  const auto search = [&](const std::vector<Entry>& list, const std::vector<std::uint32_t>& starts,
+                          std::uint32_t hash) {
+    const std::uint32_t bucket = hash >> (32 - kBucketBits);
+    for (std::uint32_t i = starts[bucket]; i < starts[bucket + 1]; ++i) {
+      if (list[i].hash == hash && is_at(list[i], bytes, from, at) && found(list[i].literal))
+        return true;
+    }
+    return false;
+  };
+  const std::uint64_t word = LiteralFilter::load(bytes, at);
+  if (search(entries, buckets, LiteralFilter::hash_of(word))) return true;
+  return filter.has_short() &&
+         search(short_entries, short_buckets, LiteralFilter::short_hash_of(word));
 }
 
+// Calls found(place, literal) for literals in order of the places, until that returns true. Few
+// places at first: what is found beyond the one that ends the walk is looked for again.
 template <typename Found>
 void LiteralMatcher::Impl::walk(std::string_view bytes, std::size_t from, Found&& found) const {
-  if (bytes.size() < kGram) return;
-  const std::size_t last = bytes.size() - kGram;
-  const char* data = bytes.data();
-  auto visit = [&](std::size_t at, const Bitmap& bitmap) {
-    return bitmap.test(hash_of(gram_at(data + at))) &&
-           look_up(bytes, from, at, [&](std::uint32_t literal) { return found(at, literal); });
-  };
-  std::size_t at = from;
-  if (!has_short) {
-    for (; at <= last; at += kStride) {
-      if (visit(at, wide)) return;
+  LiteralFilter::Places places;
+  places.limit = 2 * LiteralFilter::kMaxStep;
+  for (std::size_t at = from; at < bytes.size(); places.limit = LiteralFilter::Places::kRoom) {
+    at = filter.collect(bytes, at, &places);
+    for (std::size_t i = 0; i < places.count; ++i) {
+      const std::size_t place = places.place(i);
+      if (look_up(bytes, from, place, [&](std::uint32_t literal) { return found(place, literal); }))
+        return;
     }
-    return;
   }
-  for (; at + kShortStride <= last; at += kStride) {
-    if (visit(at, wide) || visit(at + kShortStride, narrow)) return;
-  }
-  if (at <= last) visit(at, wide);
 }
 
 LiteralMatcher::LiteralMatcher(std::span<const OwnedLiteral> literals)
     : impl_(std::make_unique<Impl>()) {
   impl_->literals.assign(literals.begin(), literals.end());
   for (std::uint32_t i = 0; i < impl_->literals.size(); ++i) impl_->add(i);
-  impl_->fill_buckets();
+  Impl::sort(&impl_->entries, &impl_->buckets);
+  Impl::sort(&impl_->short_entries, &impl_->short_buckets);
 }
 
 LiteralMatcher::~LiteralMatcher() = default;

@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "common/engine/common_grams.hh"
 #include "common/engine/literals.hh"
 
 namespace nvab {
@@ -92,8 +93,9 @@ constexpr WordIndex make_index() {
   std::copy(std::begin(kWords), std::end(kWords), index.words.begin());
   std::sort(index.words.begin(), index.words.end(),
             [](const CommonWord& a, const CommonWord& b) { return a.text < b.text; });
-  for (const CommonWord& word : index.words)
-    ++index.first[static_cast<unsigned char>(word.text[0]) + 1];
+  for (const CommonWord& word : index.words) {
+    ++index.first[static_cast<unsigned char>(word.text[0]) + 1U];
+  }
   for (std::size_t i = 1; i < index.first.size(); ++i) {
     index.first[i] = static_cast<std::uint16_t>(index.first[i] + index.first[i - 1]);
   }
@@ -107,75 +109,76 @@ std::span<const CommonWord> words_from(char first) {
       .subspan(kIndex.first[byte], kIndex.first[byte + 1U] - kIndex.first[byte]);
 }
 
-}  // namespace
-
-// The cheapest way to spell the text with words and letters: what a compressor would do.
-double rarity_bits(std::string_view text) {
-  constexpr std::size_t kLongest = 64;  // past that everything is rare
-  std::array<double, kLongest + 1> cost{};
-  text = text.substr(0, kLongest);
-  std::fill_n(cost.begin() + 1, text.size(), 1e9);
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    cost[i + 1] = std::min(cost[i + 1], cost[i] + byte_bits(text[i]));
-    for (const CommonWord& word : words_from(text[i])) {
-      // The second byte first: most words end there, and this runs for every place of every
-      // pattern whenever a program starts.
-      const std::string_view rest = text.substr(i);
-      if (rest.size() < word.text.size() || rest[1] != word.text[1]) continue;
-      if (!rest.starts_with(word.text)) continue;
-      cost[i + word.text.size()] = std::min(cost[i + word.text.size()], cost[i] + word.bits);
-    }
-  }
-  return cost[text.size()];
-}
-
-namespace {
-
-// The grams of the common words, both cases folded as the matcher folds them.
-struct GramTable {
-  static constexpr std::size_t kSlots = 1024;
-  std::array<std::uint32_t, kSlots> grams{};
-  std::array<float, kSlots> shares{};
-};
-
+// Four bytes as the table spells them: folded, digits as 0.
 constexpr std::uint32_t fold_gram(std::string_view gram) {
   std::uint32_t value = 0;
   for (std::size_t i = 0; i < 4; ++i) {
-    value = value << 8 | static_cast<unsigned char>(gram[i]) | 0x20U;
+    const char c = gram[i] >= '0' && gram[i] <= '9' ? '0' : gram[i];
+    value = value << 8 | (static_cast<unsigned char>(c) | 0x20U);
   }
   return value;
 }
 
-constexpr std::size_t slot_of(std::uint32_t gram) { return (gram * 0x9E3779B1U) >> 22; }
+struct GramTable {
+  static constexpr std::size_t kSlots = 8192;
+  std::array<std::uint32_t, kSlots> grams{};
+  std::array<std::uint8_t, kSlots> bits{};
+};
+
+constexpr std::size_t slot_of(std::uint32_t gram) { return (gram * 0x9E3779B1U) >> 19; }
 
 constexpr GramTable make_grams() {
   GramTable table;
-  for (const CommonWord& word : kWords) {
-    double share = 1;
-    for (int i = 0; i < static_cast<int>(word.bits); ++i) share /= 2;
-    for (std::size_t i = 0; i + 4 <= word.text.size(); ++i) {
-      const std::uint32_t gram = fold_gram(word.text.substr(i));
+  for (const CommonGrams& level : kCommonGrams) {
+    for (std::size_t i = 0; i + 4 <= level.grams.size(); i += 4) {
+      const std::uint32_t gram = fold_gram(level.grams.substr(i));
       std::size_t slot = slot_of(gram);
-      while (table.grams[slot] != 0 && table.grams[slot] != gram) slot = (slot + 1) % table.kSlots;
+      while (table.grams[slot] != 0) slot = (slot + 1) % GramTable::kSlots;
       table.grams[slot] = gram;
-      table.shares[slot] += static_cast<float>(share);
+      table.bits[slot] = static_cast<std::uint8_t>(level.bits);
     }
   }
   return table;
 }
 constexpr GramTable kGrams = make_grams();
 
-}  // namespace
-
-double gram_share(std::string_view gram) {
+double gram_bits(std::string_view gram) {
   const std::uint32_t folded = fold_gram(gram);
-  for (std::size_t slot = slot_of(folded); kGrams.grams[slot] != 0;
-       slot = (slot + 1) % GramTable::kSlots) {
-    if (kGrams.grams[slot] == folded) return kGrams.shares[slot];
+  std::size_t slot = slot_of(folded);
+  for (; kGrams.grams[slot] != 0; slot = (slot + 1) % GramTable::kSlots) {
+    if (kGrams.grams[slot] == folded) return kGrams.bits[slot];
   }
+  // Rarer than all in the table, by how unusual its bytes are.
   double bits = 0;
   for (std::size_t i = 0; i < 4; ++i) bits += byte_bits(gram[i]);
-  return std::exp2(-bits);
+  return std::max(bits, 14.5);
 }
+
+}  // namespace
+
+// The cheapest way to spell the text with words, common runs and letters: what a compressor would
+// do.
+double rarity_bits(std::string_view text) {
+  constexpr std::size_t kLongest = 64;  // past that everything is rare
+  std::array<double, kLongest + 1> cost{};
+  text = text.substr(0, kLongest);
+  std::fill_n(cost.begin() + 1, text.size(), 1e9);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto spell = [&](std::size_t length, double bits) {
+      cost[i + length] = std::min(cost[i + length], cost[i] + bits);
+    };
+    spell(1, byte_bits(text[i]));
+    if (i + 4 <= text.size()) spell(4, gram_bits(text.substr(i, 4)));
+    for (const CommonWord& word : words_from(text[i])) {
+      // The second byte first: most words end there.
+      const std::string_view rest = text.substr(i);
+      if (rest.size() < word.text.size() || rest[1] != word.text[1]) continue;
+      if (rest.starts_with(word.text)) spell(word.text.size(), word.bits);
+    }
+  }
+  return cost[text.size()];
+}
+
+double gram_share(std::string_view gram) { return std::exp2(-gram_bits(gram)); }
 
 }  // namespace nvab
