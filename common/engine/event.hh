@@ -44,6 +44,9 @@ struct Event {
   Trust trust = Trust::user;
   std::optional<Time> time;
   TimeQuality time_quality = TimeQuality::none;
+  // It happened after this and no later than `time`: a sampled value changed at some moment since
+  // the sample before. Empty: at `time`.
+  std::optional<Time> not_before;
   Place place;
   std::vector<std::pair<std::string, std::string>> captures;
   std::string text;  // excerpt for people
@@ -53,6 +56,7 @@ struct Event {
   Mark mark = Mark::none;
   int cause = -1;  // index of the event that explains it, -1: none
 
+  std::optional<Time> earliest() const { return not_before ? not_before : time; }
   bool counts() const { return mark == Mark::none; }
   std::string_view capture(std::string_view name) const;  // empty when absent
 };

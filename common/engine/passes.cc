@@ -73,7 +73,7 @@ bool surely_after(const Event& later, const Event& earlier) {
     return later.origin.line > earlier.origin.line;
   }
   if (!later.time || !earlier.time) return false;
-  return *later.time > latest_time(earlier) + kClockSlack;
+  return *later.earliest() > latest_time(earlier) + kClockSlack;
 }
 
 Time latest_time(const Event& event) {

@@ -16,6 +16,7 @@ constexpr Duration kScrapeDelay = std::chrono::minutes(2);
 
 struct Hit {
   const MetricSample* sample = nullptr;
+  const MetricSample* before = nullptr;  // the sample before it, where it changed since then
   std::string text;
 };
 
@@ -33,7 +34,7 @@ std::optional<Hit> changes_to(const MetricMatch& want, std::span<const MetricSam
     const double before = series[i - 1].value, now = series[i].value;
     const bool wanted = std::find(want.values.begin(), want.values.end(), now) != want.values.end();
     if (!wanted || before == now || !in_window(context, series[i].timestamp)) continue;
-    return Hit{&series[i], number(before) + " -> " + number(now)};
+    return Hit{&series[i], &series[i - 1], number(before) + " -> " + number(now)};
   }
   return std::nullopt;
 }
@@ -43,6 +44,7 @@ std::optional<Hit> increases(const MetricMatch& want, std::span<const MetricSamp
                              const ExecutionContext& context) {
   double grown = 0;
   const MetricSample* first = nullptr;
+  const MetricSample* before = nullptr;
   for (std::size_t i = 1; i < series.size(); ++i) {
     if (!in_window(context, series[i].timestamp)) continue;
     const double step = series[i].value >= series[i - 1].value
@@ -50,10 +52,13 @@ std::optional<Hit> increases(const MetricMatch& want, std::span<const MetricSamp
                             : series[i].value;
     if (step <= 0) continue;
     grown += step;
-    if (first == nullptr) first = &series[i];
+    if (first == nullptr) {
+      first = &series[i];
+      before = &series[i - 1];
+    }
   }
   if (first == nullptr || grown < std::max(want.threshold, 1e-12)) return std::nullopt;
-  return Hit{first, "+" + number(grown)};
+  return Hit{first, before, "+" + number(grown)};
 }
 
 std::optional<Hit> beyond(const MetricMatch& want, std::span<const MetricSample> series,
@@ -67,7 +72,8 @@ std::optional<Hit> beyond(const MetricMatch& want, std::span<const MetricSample>
       continue;
     }
     if (since == nullptr) since = &sample;
-    if (sample.timestamp - since->timestamp >= want.hold) return Hit{since, number(sample.value)};
+    if (sample.timestamp - since->timestamp >= want.hold)
+      return Hit{since, nullptr, number(sample.value)};
   }
   return std::nullopt;
 }
@@ -100,6 +106,7 @@ Event make_event(const Rule& rule, const Hit& hit) {
   event.trust = Trust::system;
   event.time = sample.timestamp;
   event.time_quality = TimeQuality::exact;
+  if (hit.before != nullptr) event.not_before = hit.before->timestamp;
   event.place.observer = sample_node(sample);
   for (const auto& [label, capture] : kLabelCaptures) {
     const auto found = sample.labels.find(std::string(label));

@@ -43,7 +43,7 @@ bool time_allows(const Event& cause, const Event& effect) {
   if (cause.time_quality == TimeQuality::uptime || effect.time_quality == TimeQuality::uptime) {
     return true;
   }
-  return *cause.time <= latest_time(effect) + kClockSlack &&
+  return *cause.earliest() <= latest_time(effect) + kClockSlack &&
          *effect.time <= latest_time(cause) + cause.rule->within;
 }
 

@@ -155,6 +155,15 @@ double left_by_distance(const Analysis& a, const Hypothesis& hypothesis, std::si
   return std::max(kLeast, 1.0 - kPerDoubling * std::log2(minutes / kNearMinutes));
 }
 
+// A MIG instance on a shared GPU that nothing ties to the job, and that the job's own output does
+// not complain about, is as likely another user's.
+bool may_be_a_neighbours(const Analysis& a, const Hypothesis& hypothesis) {
+  const Place& place = a.events[static_cast<std::size_t>(hypothesis.root)].place;
+  if (place.mig.empty() || independent_sources(a, hypothesis) > 1) return false;
+  const GpuRef gpu{place.node, place.gpu, place.pci, place.uuid};
+  return !a.placement.owns_mig(gpu, place.mig);
+}
+
 // Of hypotheses about as likely as the best one, the one that surely came first goes to the front:
 // what fails later in a job that is already failing is seldom why.
 void prefer_the_first(Analysis& a) {
@@ -207,6 +216,7 @@ void rank_hypotheses(Analysis& a) {
     doubt *= std::pow(0.8, static_cast<double>(std::min<std::size_t>(3, effects)));
     hypothesis.confidence = (1.0 - doubt) * left_by_distance(a, hypothesis, effects);
     if (root.rule->generic) hypothesis.confidence *= 0.95;
+    if (may_be_a_neighbours(a, hypothesis)) hypothesis.confidence *= 0.4;
   }
   std::sort(a.hypotheses.begin(), a.hypotheses.end(), [](const Hypothesis& l, const Hypothesis& r) {
     return std::make_tuple(-l.confidence, l.root) < std::make_tuple(-r.confidence, r.root);
