@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When to stop trying, on the monotonic clock. Passed down by value; whoever waits or loops asks it.
+// When to stop trying, on the monotonic clock. Passed down by value; whoever waits or loops asks
+// it.
 #pragma once
 
 #include <algorithm>

@@ -34,8 +34,8 @@ struct Logger {
 Logger& logger() {
   static Logger* const only = [] {
     auto* made = new Logger;
-    made->sink = std::make_shared<spdlog::logger>("nvab",
-                                                  std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    made->sink =
+        std::make_shared<spdlog::logger>("nvab", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->sink->set_pattern("%v");
     made->sink->set_level(spdlog::level::warn);
     return made;
