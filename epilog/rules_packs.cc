@@ -8,6 +8,7 @@
 #include "common/base/file.hh"
 #include "common/base/json.hh"
 #include "common/base/text.hh"
+#include "common/engine/analysis.hh"
 #include "common/engine/builtin_packs.hh"
 #include "common/engine/extract/dialect.hh"
 #include "epilog/rules_tool.hh"
@@ -63,6 +64,24 @@ void put_tests(const Rule& rule, std::string* out) {
   }
 }
 
+// What no rule can say lives in code, in a fixed order; it is listed like a rule.
+std::string list_passes(std::string_view glob, bool as_json) {
+  std::string out;
+  for (const Pass& pass : passes()) {
+    const std::string id = fmt::format("pass.{}", pass.name);
+    if (!glob.empty() && !glob_match(glob, id)) continue;
+    if (as_json) {
+      Json json = Json::object();
+      json.set("id", Json::of(id)).set("role", Json::of("pass"));
+      json.set("phase", Json::of(to_string(pass.phase))).set("title", Json::of(pass.help));
+      out += json.dump() + "\n";
+    } else {
+      out += fmt::format("{:<34} {:<12} {:<16} {}\n", id, "pass", to_string(pass.phase), pass.help);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<PackSet> read_packs(const std::string& site_folder, const std::vector<std::string>& files) {
@@ -92,7 +111,7 @@ Result<PackSet> read_packs(const std::string& site_folder, const std::vector<std
 }
 
 std::string list_rules(const Ruleset& rules, std::string_view glob, bool as_json) {
-  std::string out;
+  std::string out = list_passes(glob, as_json);
   for (const Rule& rule : rules.rules()) {
     if (!glob.empty() && !glob_match(glob, rule.id)) continue;
     if (as_json) {

@@ -22,7 +22,8 @@ struct PackSet {
 // that cannot be read or parsed, with file, line and key.
 Result<PackSet> read_packs(const std::string& site_folder, const std::vector<std::string>& files);
 
-// Rules whose id fits the glob (empty: all), one a line, or as JSON objects one a line.
+// The engine's passes ("pass.NAME"), then rules, whose id fits the glob (empty: all), one a line,
+// or as JSON objects one a line.
 std::string list_rules(const Ruleset& rules, std::string_view glob, bool as_json);
 
 // Everything about one rule, for people.
