@@ -45,6 +45,29 @@ static void a_full_workload_reads_and_prints_back_byte_for_byte(void**) {
   assert_string_equal(context.node_events[0].reason.c_str(), "Not responding");
 }
 
+static void logs_may_call_the_job_by_other_ids(void**) {
+  const ExecutionContext plain = must_read(R"({"job_id":"1234"})");
+  assert_true(plain.is_called("1234"));
+  assert_true(plain.is_called("1234.batch"));
+  assert_true(plain.is_called("1234+1"));
+  assert_false(plain.is_called("123"));
+  assert_false(plain.is_called("12345"));
+
+  const char kTask[] = R"({"job_id":"1234_7","other_ids":["1240"]})";
+  const ExecutionContext task = must_read(kTask);
+  assert_true(task.is_called("1234_7.0"));
+  assert_true(task.is_called("1240.0"));
+  // The raw id of another task is the array's own id.
+  assert_false(task.is_called("1234"));
+  assert_false(task.is_called("1234_8"));
+  assert_non_null(strstr(to_json(task).dump().c_str(), R"("other_ids":["1240"])"));
+  assert_true(must_read(R"({"job_id":"1234_7"})").is_called("1234"));
+
+  const ExecutionContext het = must_read(R"({"job_id":"1234","other_ids":["1234","1235"]})");
+  assert_true(het.is_called("1235.0"));
+  assert_true(het.is_called("1234+1.0"));
+}
+
 static void what_bundles_spell_otherwise_is_the_same(void**) {
   const ExecutionContext context =
       must_read(R"({"job_id":4417,"start":"2026-03-01T10:00:05Z","end":"2026-03-01T11:00:00Z",)"
@@ -180,6 +203,7 @@ static void exit_codes_are_read_as_sacct_prints_them(void**) {
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_full_workload_reads_and_prints_back_byte_for_byte),
+      cmocka_unit_test(logs_may_call_the_job_by_other_ids),
       cmocka_unit_test(what_bundles_spell_otherwise_is_the_same),
       cmocka_unit_test(missing_and_null_are_not_zero),
       cmocka_unit_test(a_wrong_type_is_an_error_that_names_the_member),

@@ -150,6 +150,21 @@ std::string ExecutionContext::key() const {
   return cluster + "/" + job_id + "/" + (since ? format_rfc3339(*since) : "");
 }
 
+bool ExecutionContext::is_called(std::string_view id) const {
+  id = id.substr(0, id.find_first_of(".["));
+  const std::string_view own = std::string_view(job_id).substr(0, job_id.find_first_of(".["));
+  if (id == own || std::find(other_ids.begin(), other_ids.end(), id) != other_ids.end()) {
+    return true;
+  }
+  const std::size_t part = id.find_first_of("_+"), own_part = own.find_first_of("_+");
+  if (id.substr(0, part) != own.substr(0, own_part)) return false;
+  // Two tasks of one array; or its bare id, which is also the raw id of one task: not of ours where
+  // ours is known.
+  const bool is_whole = part == std::string_view::npos;
+  if (own_part != std::string_view::npos) return is_whole && other_ids.empty();
+  return true;
+}
+
 bool ExecutionContext::has_node(std::string_view node) const {
   return std::binary_search(nodes.begin(), nodes.end(), node, host_less);
 }
@@ -193,6 +208,7 @@ Result<ExecutionContext> context_from_json(const Json& workload) {
   context.cancelled_by = in.text_or_number("cancelled_by");
   context.steps = in.items("steps", read_step);
   context.node_events = in.items("node_events", read_node_event);
+  context.other_ids = strings_of(in.list("other_ids"));
   context.extra = in.unknown();
   if (workload.is_null()) in.complain("", "wants an object");
   if (in.failed()) return fail("reading the workload", std::move(error));
@@ -226,6 +242,7 @@ Json to_json(const ExecutionContext& context) {
   out.set("cancelled_by", text_or_null(context.cancelled_by));
   out.set("steps", json_list(context.steps, to_json));
   out.set("node_events", json_list(context.node_events, to_json));
+  if (!context.other_ids.empty()) out.set("other_ids", json_strings(context.other_ids));
   context.extra.each([&](std::string_view key, const Json& value) {
     if (!out.has(key)) out.set(key, value);
   });

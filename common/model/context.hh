@@ -46,6 +46,20 @@ struct NodeEvent {
   std::string reason;  // "Not responding", "Epilog error"
 };
 
+// Where the job's own files are, as far as the scheduler tells: for collectors on this machine. No
+// part of the workload schema.
+struct JobFiles {
+  std::vector<long long> raw_ids;  // Slurm's own numbers of the job; several for a het job
+  std::optional<long long> array_job_id, array_task_id;
+  std::optional<long long> gid;
+  std::string work_dir;
+  // As submitted, with %j and the like; empty where not given or not known.
+  std::string stdout_pattern, stderr_pattern;
+  std::string submit_line;  // "sbatch -o x.out job.sh", quoting lost
+  std::string batch_node;   // where the script ran
+  bool is_batch = false;    // it has a script, and so files of its own
+};
+
 // Every field may be missing; missing is never zero.
 struct ExecutionContext {
   std::string scheduler;  // "slurm", "kueue" or "static"
@@ -66,11 +80,16 @@ struct ExecutionContext {
   std::string cancelled_by;  // "ada (uid 1000)", "0"
   std::vector<Step> steps;
   std::vector<NodeEvent> node_events;
+  // Further ids under which logs name the job: raw ids of array tasks and het components.
+  std::vector<std::string> other_ids;
+  JobFiles files;
   Json extra;  // members of other versions: kept and written back
 
   // "cluster/job_id/submit_time" (start time where no submit time is known): what makes one context
   // of one attempt of one job. Job ids are reused, restart counts lie (slurm-facts 4).
   std::string key() const;
+  // Whether a log that names this job id ("1234", "1234_7", "1234.0") means the job.
+  bool is_called(std::string_view id) const;
   // One of `nodes`, which must be sorted by sort_hosts().
   bool has_node(std::string_view node) const;
   // Still running, as far as the scheduler says: verdicts on it are provisional.

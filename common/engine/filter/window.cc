@@ -55,13 +55,10 @@ bool speaks_for_all(const Event& event) {
   }
 }
 
-// "1234_7", "1234+1", "1234.0", "1234" all name job 1234.
-std::string_view base_job(std::string_view id) { return id.substr(0, id.find_first_of("_+.[")); }
-
 bool other_job(const Analysis& a, const Event& event) {
   const std::string_view job = event.capture("job");
   if (job.empty() || a.context.job_id.empty()) return false;
-  return base_job(job) != base_job(a.context.job_id);
+  return !a.context.is_called(job);
 }
 
 bool other_user(const Analysis& a, const Event& event) {
