@@ -7,6 +7,7 @@
 
 namespace nvab {
 
+extern const EcaComponent eca_slurm;
 extern const EcaComponent eca_static;
 extern const CollectorComponent log_file;
 extern const CollectorComponent log_task_exits;
@@ -17,7 +18,7 @@ extern const OutputComponent output_stdout;
 
 namespace {
 
-constexpr const EcaComponent* kEca[] = {&eca_static};
+constexpr const EcaComponent* kEca[] = {&eca_slurm, &eca_static};
 constexpr const CollectorComponent* kCollectors[] = {&log_file, &log_task_exits,
                                                      &log_flight_recorder, &metric_file};
 constexpr const OutputComponent* kOutputs[] = {&output_stdout, &output_sqlite};

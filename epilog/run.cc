@@ -32,6 +32,9 @@ Result<Settings> load_settings(const std::string& config, const RunOptions& opti
   for (const ConnectorSetting& c : options.connectors) {
     loader.set(c.framework, c.component, c.param, c.value, "--connector");
   }
+  for (const RunOptions::SlurmSetting& setting : options.slurm) {
+    loader.set("eca", "slurm", setting.param, setting.value, setting.option);
+  }
   loader.imply("output", "stdout");
   if (!options.format.empty()) loader.set("output", "stdout", "format", options.format, "--format");
   if (options.explain) loader.set("output", "stdout", "explain", "true", "--explain");
@@ -117,8 +120,8 @@ Result<void> Assembly::open_contexts(Pipeline* pipeline) {
   }
   if (all->empty() && needs_contexts_) {
     return fail(Error::Code::not_found,
-                "there is nothing to judge; give --replay DIR, or configure an eca, for example "
-                "--connector eca static file job.json");
+                "there is nothing to judge; give -j JOB or --replay DIR, or configure an eca, for "
+                "example --connector eca static file job.json");
   }
   pipeline->contexts = std::move(all);
   return {};

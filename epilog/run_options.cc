@@ -3,11 +3,14 @@
 #include "epilog/run_options.hh"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <map>
 #include <tuple>
 #include <utility>
 
 #include "common/base/build_info.hh"
+#include "common/base/text.hh"
 #include "epilog/summary.hh"
 
 namespace nvab {
@@ -18,9 +21,48 @@ using ConnectorTuple = std::tuple<std::string, std::string, std::string, std::st
 struct Raw {
   RunOptions options;
   std::vector<ConnectorTuple> connectors;
+  std::map<std::string, std::vector<std::string>> slurm;  // by parameter
+  bool failed = false;
   std::string lines = "selected";
   std::string log_level = "warning", log_format = "text";
 };
+
+// -j 1234 and the like are short for --connector eca slurm ids 1234.
+struct SlurmOption {
+  const char *flags, *param, *type, *help;
+};
+constexpr SlurmOption kSlurmOptions[] = {
+    {"-j,--job", "ids", "ID,...", "Slurm jobs: 1234 1234_7 1234_[1-9] 1234+1 1234.0; may repeat"},
+    {"--since", "since", "TIME", "Slurm jobs that ended after this: 2026-03-01T10:00:00Z, or 2h"},
+    {"--until", "until", "TIME", "And before this"},
+    {"--user", "user", "NAME,...", "And of these users"},
+    {"--account", "account", "NAME,...", "And of these accounts"},
+    {"--partition", "partition", "NAME,...", "And in these partitions"},
+    {"--state", "state", "STATE,...", "And with these states"},
+};
+
+void add_slurm(CLI::App& app, Raw& raw) {
+  const char* const group = "Which jobs";
+  for (const SlurmOption& option : kSlurmOptions) {
+    app.add_option(option.flags, raw.slurm[option.param], option.help)
+        ->type_name(option.type)
+        ->allow_extra_args(false)
+        ->group(group);
+  }
+  app.add_flag("--failed", raw.failed, "And that neither completed nor were cancelled")
+      ->group(group);
+}
+
+void take_slurm(Raw& raw) {
+  for (const SlurmOption& option : kSlurmOptions) {
+    const std::vector<std::string>& values = raw.slurm[option.param];
+    if (values.empty()) continue;
+    const std::string flags = option.flags;
+    raw.options.slurm.push_back(
+        {option.param, join(values, ","), flags.substr(0, flags.find(','))});
+  }
+  if (raw.failed) raw.options.slurm.push_back({"failed", "true", "--failed"});
+}
 
 void add_what(CLI::App& app, Raw& raw) {
   app.add_option("--replay", raw.options.replay, "Judge the evidence bundle in this folder")
@@ -95,6 +137,12 @@ void add_about(CLI::App& app, Raw& raw) {
 // What one option's check cannot see.
 std::string check_together(const Raw& raw) {
   const RunOptions& options = raw.options;
+  const bool asks_slurm =
+      raw.failed || std::any_of(raw.slurm.begin(), raw.slurm.end(),
+                                [](const auto& values) { return !values.second.empty(); });
+  if (asks_slurm && !options.replay.empty()) {
+    return "--replay judges a bundle as it was: options that choose jobs do not go with it";
+  }
   if (options.save_bundle.empty() && options.redact) {
     return "--redact is about a bundle that is saved: give --save-bundle DIR too";
   }
@@ -117,6 +165,7 @@ ParsedOptions parse_run_options(int argc, const char* const* argv) {
                "nvab-run");
   Raw raw;
   app.set_help_flag();  // added last: groups are shown in the order of their options
+  add_slurm(app, raw);
   add_what(app, raw);
   add_how(app, raw);
   add_about(app, raw);
@@ -137,6 +186,7 @@ ParsedOptions parse_run_options(int argc, const char* const* argv) {
     raw.options.connectors.push_back(
         {std::move(framework), std::move(component), std::move(param), std::move(value)});
   }
+  take_slurm(raw);
   raw.options.all_lines = raw.lines == "all";
   raw.options.log_level = *log_level_from(raw.log_level);
   raw.options.log_format = *log_format_from(raw.log_format);

@@ -19,6 +19,11 @@ struct RunOptions {
   std::vector<std::string> configs;
   std::vector<ConnectorSetting> connectors;
   std::string replay;  // folder of a bundle; empty: none
+  // Settings of eca.slurm that have options of their own (-j, --since, ...), with what was typed.
+  struct SlurmSetting {
+    std::string param, value, option;
+  };
+  std::vector<SlurmSetting> slurm;
   std::string format;  // "", "auto", "text", "json"
   bool explain = false;
   bool strict = false;
