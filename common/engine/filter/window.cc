@@ -139,7 +139,11 @@ void mark_teardown(Analysis& a) {
       break;
     }
   }
-  a.told_to_end = order != nullptr ? order->time : a.context.end_time;
+  // A line that takes its time from the one before it may be much later: of a job that hung, the last
+  // line before "CANCELLED AT ..." is its last progress.
+  const bool dated = order != nullptr && order->time_quality == TimeQuality::exact;
+  a.told_to_end = a.context.end_time;
+  if (dated || (order != nullptr && !a.told_to_end)) a.told_to_end = order->time;
   if (!a.told_to_end) return;
   for (Event& event : a.events) {
     const bool symptom = event.rule->role == Role::root || event.rule->role == Role::cascade;

@@ -17,6 +17,7 @@ struct RuleEvents {
   const Rule* rule = nullptr;
   std::vector<int> all;
   std::map<std::string, std::vector<int>> by_place;
+  std::map<std::string, std::vector<int>> by_node;
 };
 
 std::string place_key(const Event& event, Reach reach) {
@@ -34,6 +35,18 @@ std::string place_key(const Event& event, Reach reach) {
       return event.place.rank ? "r" + std::to_string(*event.place.rank) : std::string();
   }
   return {};
+}
+
+bool blames_place(const Rule& rule) {
+  return rule.blames == Blame::node || rule.blames == Blame::nic || rule.blames == Blame::gpu;
+}
+
+// A fault of one node is no reason for a fault of another: a panic there, a file system that turned
+// read-only. What programs and peers say of it may come from anywhere.
+bool must_be_local(const Rule& cause, const Event& effect) {
+  return blames_place(cause) && effect.rule->role == Role::root &&
+         effect.rule->blames == Blame::node && effect.source != Source::applog &&
+         !effect.place.node.empty();
 }
 
 // Time of `cause` allows it to have led to `effect`. What a state proves outranks what a clock
@@ -112,6 +125,7 @@ void link_causes(Analysis& a) {
     RuleEvents& mine = present[event.rule->id];
     mine.rule = event.rule;
     mine.all.push_back(static_cast<int>(i));
+    mine.by_node[event.place.node].push_back(static_cast<int>(i));
     if (event.rule->reach == Reach::job) continue;
     mine.by_place[place_key(event, event.rule->reach)].push_back(static_cast<int>(i));
   }
@@ -125,6 +139,10 @@ void link_causes(Analysis& a) {
         if (causes.rule->reach != Reach::job) {
           const auto found = causes.by_place.find(place_key(event, causes.rule->reach));
           if (found == causes.by_place.end() || found->first.empty()) continue;
+          candidates = &found->second;
+        } else if (must_be_local(*causes.rule, event)) {
+          const auto found = causes.by_node.find(event.place.node);
+          if (found == causes.by_node.end()) continue;
           candidates = &found->second;
         }
         const int cause = first_cause(a, *candidates, effect);
