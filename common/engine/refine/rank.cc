@@ -216,7 +216,7 @@ void rank_hypotheses(Analysis& a) {
     doubt *= std::pow(0.8, static_cast<double>(std::min<std::size_t>(3, effects)));
     hypothesis.confidence = (1.0 - doubt) * left_by_distance(a, hypothesis, effects);
     if (root.rule->generic) hypothesis.confidence *= 0.95;
-    if (may_be_a_neighbours(a, hypothesis)) hypothesis.confidence *= 0.4;
+    if (may_be_a_neighbours(a, hypothesis)) hypothesis.confidence *= 0.33;
   }
   std::sort(a.hypotheses.begin(), a.hypotheses.end(), [](const Hypothesis& l, const Hypothesis& r) {
     return std::make_tuple(-l.confidence, l.root) < std::make_tuple(-r.confidence, r.root);
