@@ -54,6 +54,8 @@ Source decisive_source(const AttributionResult& result) {
 // leaves, and the likelier of the two is the answer that anybody would give.
 constexpr std::pair<std::string_view, std::string_view> kLookAlikes[] = {
     {"gpu-illegal-access-caused-by-dbe", "an illegal access without a kernel log is the program's"},
+    {"gpu-lost-without-xid-nvidia-smi",
+     "a fatal error's banner without its message is the program's"},
     {"gpu-same-sm-over-requeues", "one misaligned access without a kernel log is the program's"},
 };
 

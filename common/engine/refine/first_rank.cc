@@ -58,23 +58,6 @@ std::optional<int> first_abnormal_task(const Analysis& a) {
   return first->task;
 }
 
-// What a launcher says of a rank that ended by itself: srun's task lines, torchrun's first observed
-// failure, mpirun's banners. Victims of the clean-up (SIGTERM, SIGKILL) are no testimony.
-bool is_launcher_word(const Event& event) {
-  constexpr std::string_view kCleanUp[] = {"9", "15", "-9", "-15", "137", "143"};
-  const Role role = event.rule->role;
-  if (event.source != Source::applog || role == Role::teardown || role == Role::progress)
-    return false;
-  if (role == Role::placement || role == Role::benign) return false;
-  const std::string_view exit =
-      event.capture("exit").empty() ? event.capture("signal") : event.capture("exit");
-  if (std::find(std::begin(kCleanUp), std::end(kCleanUp), exit) != std::end(kCleanUp)) return false;
-  if (!event.capture("task").empty()) return true;
-  // MPI names the rank that aborted; other lines with a rank only what that rank saw.
-  return !event.capture("rank").empty() &&
-         (!exit.empty() || event.rule->id.starts_with("mpi.abort"));
-}
-
 const Event* launcher_word(const Analysis& a) {
   for (const Event& event : a.events) {
     const bool usable =
@@ -144,6 +127,22 @@ std::optional<int> rank_by_evidence(const Analysis& a, const Hypothesis& best) {
 }
 
 }  // namespace
+
+// Victims of the clean-up (SIGTERM, SIGKILL) are no testimony.
+bool is_launcher_word(const Event& event) {
+  constexpr std::string_view kCleanUp[] = {"9", "15", "-9", "-15", "137", "143"};
+  const Role role = event.rule->role;
+  if (event.source != Source::applog || role == Role::teardown || role == Role::progress)
+    return false;
+  if (role == Role::placement || role == Role::benign) return false;
+  const std::string_view exit =
+      event.capture("exit").empty() ? event.capture("signal") : event.capture("exit");
+  if (std::find(std::begin(kCleanUp), std::end(kCleanUp), exit) != std::end(kCleanUp)) return false;
+  if (!event.capture("task").empty()) return true;
+  // MPI names the rank that aborted; other lines with a rank only what that rank saw.
+  return !event.capture("rank").empty() &&
+         (!exit.empty() || event.rule->id.starts_with("mpi.abort"));
+}
 
 void find_first_rank(Analysis& a) {
   if (a.hypotheses.empty() || a.outcome == "unknown" || is_single_process(a)) return;

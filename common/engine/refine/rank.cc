@@ -126,7 +126,7 @@ std::size_t independent_sources(const Analysis& a, const Hypothesis& hypothesis)
   std::set<Source> sources;
   for (const int index : hypothesis.events) {
     const Event& event = a.events[static_cast<std::size_t>(index)];
-    if (event.rule->role != Role::cascade) sources.insert(event.source);
+    if (event.rule->role != Role::cascade && !is_launcher_word(event)) sources.insert(event.source);
   }
   return std::max<std::size_t>(1, sources.size());
 }

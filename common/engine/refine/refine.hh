@@ -28,6 +28,9 @@ void name_missing(Analysis& analysis);
 
 // Shared by the above.
 bool is_symptom(const Event& event);  // root or cascade that counts
+// What a launcher says of a rank that ended by itself (srun's task lines, torchrun's first observed
+// failure, mpirun's banners): names a rank, testifies to no cause.
+bool is_launcher_word(const Event& event);
 SubDomain sub_domain_of(std::string_view outcome);
 
 }  // namespace nvab
