@@ -79,6 +79,15 @@ outcome = "user_exception"
 strength = 70
 explains = ["nccl.timeout"]
 [[rule]]
+id = "app.file"
+title = "File missing"
+source = ["applog"]
+match = 'MissingFile: (?<path>.*)'
+role = "root"
+outcome = "missing_file"
+strength = 75
+explains = ["app.error", "nccl.timeout"]
+[[rule]]
 id = "driver.old"
 title = "Driver too old"
 source = ["applog"]
@@ -291,6 +300,18 @@ void a_bar_drawn_again_after_an_error_is_no_recovery(void**) {
   assert_string_equal(judge(job("FAILED"), e).outcome.c_str(), "unknown");
 }
 
+void a_failure_is_no_consequence_of_a_later_one(void**) {
+  Evidence e;
+  e.app(7190, "ProgramError: bad", 3);
+  e.app(7190, "MissingFile: part3", 0);
+  for (LogEntry& entry : e.applog) entry.time_quality = TimeQuality::none;
+  const Verdict first = judge(job("FAILED"), e);
+  assert_string_equal(first.outcome.c_str(), "user_exception");
+  assert_int_equal(first.first_failing_rank.value_or(-1), 3);
+  std::swap(e.applog[0].origin, e.applog[1].origin);
+  assert_string_equal(judge(job("FAILED"), e).outcome.c_str(), "missing_file");
+}
+
 void a_silent_cluster_gives_unknown(void**) {
   const Verdict v = judge(job("FAILED"), {});
   assert_string_equal(v.outcome.c_str(), "unknown");
@@ -467,6 +488,7 @@ int main() {
       cmocka_unit_test(another_instance_of_the_same_gpu_is_not_blamed),
       cmocka_unit_test(what_the_job_lived_through_is_not_blamed),
       cmocka_unit_test(a_bar_drawn_again_after_an_error_is_no_recovery),
+      cmocka_unit_test(a_failure_is_no_consequence_of_a_later_one),
       cmocka_unit_test(a_silent_cluster_gives_unknown),
       cmocka_unit_test(order_and_chunking_do_not_change_a_byte),
       cmocka_unit_test(cancelled_by_the_owner_needs_nothing),

@@ -85,7 +85,11 @@ int first_cause(const Analysis& a, const std::vector<int>& candidates, int effec
   constexpr int kTries = 8;
   int tries = 0;
   for (auto it = from; it != candidates.end() && tries < kTries; ++it, ++tries) {
-    if (*it != effect && time_allows(a.events[static_cast<std::size_t>(*it)], e)) return *it;
+    const Event& cause = a.events[static_cast<std::size_t>(*it)];
+    // Victims may be heard before the one that failed; another failure that surely came first is
+    // no consequence.
+    const bool too_late = e.rule->role == Role::root && surely_after(cause, e);
+    if (*it != effect && !too_late && time_allows(cause, e)) return *it;
   }
   return -1;
 }
