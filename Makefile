@@ -146,16 +146,6 @@ obj/gen/%.o: obj/gen/%.cc config.mk $(srcdir)/Makefile
 	$(call quiet,CXX,$<)$(CXX) $(cxx_flags) -c -o $@ $<
 obj/gen/builtin_packs.o: $(addprefix $(srcdir)/,$(packs))
 
-# The same packs checked and compiled, so that no run has to (see compiled_rules.hh).
-pack_compiler := common/engine/rules/compile_packs.cc
-obj/compile-packs: $(call obj,$(engine_src) $(pack_compiler)) obj/gen/builtin_packs.o obj/libmodel.a obj/libbase.a \
-                   obj/libwire.a obj/engine.list
-	$(call quiet,LD,$@)$(link) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(libs)
-obj/gen/rules.bin: obj/compile-packs
-	$(call quiet,GEN,$@)obj/compile-packs $@
-obj/gen/compiled_rules.cc: obj/gen/rules.bin $(srcdir)/common/engine/embed_packs.sh
-	$(call quiet,GEN,$@)sh $(srcdir)/common/engine/embed_packs.sh --compiled obj/gen/rules.bin > $@
-
 # ---- archives and programs ----------------------------------------------------
 # Archives are rebuilt whole: `ar r` alone would keep a deleted file's object.
 define archive_rule
@@ -163,7 +153,7 @@ obj/lib$(1).a: $(call obj,$($(1)_src)) $(2) obj/$(1).list
 	$$(call quiet,AR,$$@)rm -f $$@ && $$(AR) rcs $$@ $$(filter %.o,$$^)
 endef
 $(foreach a,$(filter-out engine,$(archives)),$(eval $(call archive_rule,$(a))))
-$(eval $(call archive_rule,engine,obj/gen/builtin_packs.o obj/gen/compiled_rules.o))
+$(eval $(call archive_rule,engine,obj/gen/builtin_packs.o))
 
 $(epilog_bin): obj/libepilog.a $(common_libs)
 	$(call quiet,LD,$@)$(link) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(libs)
@@ -355,6 +345,5 @@ $(srcdir)/configure: $(srcdir)/configure.ac
 
 all_obj := $(call obj,$(foreach a,$(archives),$($(a)_src)) $(epilog_main) $(service_main) $(web_main) \
              $(test_src) $(fuzz_src) tests/fuzz/driver.cc $(bench_src)) \
-           $(call plain_obj,$(spank_src) $(wire_src) $(handoff_src) tests/spank_host.c) obj/gen/builtin_packs.o obj/gen/compiled_rules.o \
-           $(call obj,$(pack_compiler))
+           $(call plain_obj,$(spank_src) $(wire_src) $(handoff_src) tests/spank_host.c) obj/gen/builtin_packs.o
 -include $(patsubst %.o,%.d,$(all_obj))

@@ -9,7 +9,6 @@
 #include "common/base/file.hh"
 #include "common/base/text.hh"
 #include "common/engine/builtin_packs.hh"
-#include "common/engine/compiled_rules.hh"
 #include "common/engine/extract/block_kinds.hh"
 #include "common/engine/ruleset_impl.hh"
 
@@ -130,9 +129,8 @@ std::string canonical(const Rule& rule) {
     append(&out, std::to_string(words.size()));
     for (const std::string& word : words) append(&out, word);
   };
-  for (const std::string* text :
-       {&rule.id, &rule.cause, &rule.title, &rule.match, &rule.unless, &rule.outcome,
-        &rule.everywhere, &rule.only_some, &rule.advice, &rule.explanation}) {
+  for (const std::string* text : {&rule.id, &rule.cause, &rule.title, &rule.match, &rule.unless,
+                                  &rule.outcome, &rule.advice, &rule.explanation}) {
     append(&out, *text);
   }
   for (Source source : rule.sources) append(&out, to_string(source));
@@ -165,29 +163,14 @@ Result<std::vector<Literal>> literals_of(const Rule& rule) {
   return literals;
 }
 
-// Literals that the build chose, by rule id; a site's rule of the same id is not among them.
-using KnownLiterals = std::map<std::string, std::vector<Literal>, std::less<>>;
-
-Result<void> choose_literals(RulesetCore* core, KnownLiterals* known) {
-  for (const Rule& rule : core->rules) {
-    const auto found = known->find(rule.id);
-    if (found != known->end()) {
-      core->literals.push_back(std::move(found->second));
-      continue;
-    }
-    auto literals = literals_of(rule);
-    if (!literals) return tl::unexpected<Error>(literals.error());
-    core->literals.push_back(std::move(*literals));
-  }
-  return {};
-}
-
-void fill_matchers(RulesetCore* core) {
+Result<void> fill_matchers(RulesetCore* core) {
   std::vector<OwnedLiteral> line, progress;
   for (const Rule& rule : core->rules) {
+    auto literals = literals_of(rule);
+    if (!literals) return tl::unexpected<Error>(literals.error());
     auto& list = rule.role == Role::progress ? progress : line;
-    const std::uint32_t index = core->index_of(rule);
-    for (const Literal& literal : core->literals[index]) list.push_back({literal, index});
+    for (const Literal& literal : *literals) list.push_back({literal, core->index_of(rule)});
+    core->literals.push_back(std::move(*literals));
   }
   const auto nobody = static_cast<std::uint32_t>(core->rules.size());
   for (std::string_view opener : block_openers()) {
@@ -195,30 +178,19 @@ void fill_matchers(RulesetCore* core) {
   }
   core->line_matcher.emplace(line);
   core->progress_matcher.emplace(progress);
+  return {};
 }
 
 Result<std::shared_ptr<const RulesetCore>> make_core(std::string_view name, RuleMap rules,
-                                                     std::string version, KnownLiterals known) {
+                                                     std::string version) {
   auto core = std::make_shared<RulesetCore>();
   for (auto& [id, rule] : rules) core->rules.push_back(std::move(rule));
   for (const Rule& rule : core->rules) core->by_id.emplace(rule.id, core->index_of(rule));
-  if (auto chosen = choose_literals(core.get(), &known); !chosen) {
-    return tl::unexpected<Error>(chosen.error());
+  if (auto filled = fill_matchers(core.get()); !filled) {
+    return tl::unexpected<Error>(filled.error());
   }
-  fill_matchers(core.get());
   core->name = {std::string(name), std::move(version), digest_of(core->rules)};
   return std::shared_ptr<const RulesetCore>(std::move(core));
-}
-
-// Just what the build checked: nothing is left to do but the matchers.
-std::shared_ptr<const RulesetCore> core_as_built(std::string_view name, CompiledRules compiled) {
-  auto core = std::make_shared<RulesetCore>();
-  core->rules = std::move(compiled.rules);
-  core->literals = std::move(compiled.literals);
-  for (const Rule& rule : core->rules) core->by_id.emplace(rule.id, core->index_of(rule));
-  fill_matchers(core.get());
-  core->name = {std::string(name), std::move(compiled.version), std::move(compiled.digest)};
-  return core;
 }
 
 Result<std::vector<Pack>> read_site_packs(const std::string& folder) {
@@ -247,73 +219,37 @@ std::string version_of(std::span<const Pack> packs) {
   return join(versions, ",");
 }
 
-// Checks and merges `packs` over rules that are checked already.
-Result<std::shared_ptr<const RulesetCore>> build_core(std::string_view name, RuleMap rules,
-                                                      KnownLiterals known, std::string version,
-                                                      std::span<const Pack> packs) {
-  for (const Pack& pack : packs) {
-    if (auto merged = merge(pack, &rules); !merged) return tl::unexpected<Error>(merged.error());
-    for (const Rule& rule : pack.rules) known.erase(rule.id);
-  }
-  for (const auto& [id, rule] : rules) {
-    if (known.contains(id)) continue;
-    if (auto checked = check_patterns(rule); !checked)
-      return tl::unexpected<Error>(checked.error());
-  }
-  if (auto checked = check_explains(rules); !checked) return tl::unexpected<Error>(checked.error());
-  const std::string added = version_of(packs);
-  if (!version.empty() && !added.empty()) version += ',';
-  return make_core(name, std::move(rules), version + added, std::move(known));
-}
-
-Result<std::vector<Pack>> read_builtin_packs() {
-  std::vector<Pack> packs;
-  for (const BuiltinPack& builtin : builtin_packs()) {
-    auto pack = parse_pack(std::string(builtin.name) + ".toml", builtin.text);
-    if (!pack) return fail("reading the built-in rules", pack.error());
-    packs.push_back(std::move(*pack));
-  }
-  return packs;
-}
-
-Result<std::shared_ptr<const RulesetCore>> add_to_compiled(std::string_view name,
-                                                           CompiledRules compiled,
-                                                           std::span<const Pack> site) {
-  if (site.empty()) return core_as_built(name, std::move(compiled));
-  RuleMap rules;
-  KnownLiterals known;
-  for (std::size_t i = 0; i < compiled.rules.size(); ++i) {
-    known.emplace(compiled.rules[i].id, std::move(compiled.literals[i]));
-    std::string id = compiled.rules[i].id;
-    rules.emplace(std::move(id), std::move(compiled.rules[i]));
-  }
-  return build_core(name, std::move(rules), std::move(known), std::move(compiled.version), site);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Ruleset>> Ruleset::build(std::string_view name,
                                                 std::span<const Pack> packs) {
-  auto core = build_core(name, {}, {}, "", packs);
+  RuleMap rules;
+  for (const Pack& pack : packs) {
+    if (auto merged = merge(pack, &rules); !merged) return tl::unexpected<Error>(merged.error());
+  }
+  for (const auto& [id, rule] : rules) {
+    if (auto checked = check_patterns(rule); !checked) {
+      return tl::unexpected<Error>(checked.error());
+    }
+  }
+  if (auto checked = check_explains(rules); !checked) return tl::unexpected<Error>(checked.error());
+  auto core = make_core(name, std::move(rules), version_of(packs));
   if (!core) return tl::unexpected<Error>(core.error());
   return std::unique_ptr<Ruleset>(new Ruleset(std::make_unique<Impl>(std::move(*core))));
 }
 
 Result<std::unique_ptr<Ruleset>> Ruleset::load(std::string_view name,
                                                const std::string& site_folder) {
+  std::vector<Pack> packs;
+  for (const BuiltinPack& builtin : builtin_packs()) {
+    auto pack = parse_pack(std::string(builtin.name) + ".toml", builtin.text);
+    if (!pack) return fail("reading the built-in rules", pack.error());
+    packs.push_back(std::move(*pack));
+  }
   auto site = read_site_packs(site_folder);
   if (!site) return tl::unexpected<Error>(site.error());
-  if (builtin_compiled().empty()) {
-    auto packs = read_builtin_packs();
-    if (!packs) return tl::unexpected<Error>(packs.error());
-    std::move(site->begin(), site->end(), std::back_inserter(*packs));
-    return build(name, *packs);
-  }
-  auto compiled = read_compiled(builtin_compiled());
-  if (!compiled) return tl::unexpected<Error>(compiled.error());
-  auto core = add_to_compiled(name, std::move(*compiled), *site);
-  if (!core) return tl::unexpected<Error>(core.error());
-  return std::unique_ptr<Ruleset>(new Ruleset(std::make_unique<Impl>(std::move(*core))));
+  std::move(site->begin(), site->end(), std::back_inserter(packs));
+  return build(name, packs);
 }
 
 }  // namespace nvab
