@@ -129,8 +129,13 @@ void fill_advice(Analysis& a) {
   const bool rule_speaks = root != nullptr && root->rule->outcome == a.outcome;
   if (rule_speaks && root->rule->action) advice.action = *root->rule->action;
   if (best.action) advice.action = *best.action;
-  if (advice.action == Action::requeue_exclude_nodes)
+  const bool nobody = a.verdict.culprits.nodes.empty();
+  if (advice.action == Action::requeue_exclude_nodes && nobody) {
+    advice.action = Action::requeue;
+    advice.summary = "Submit the job again; the evidence does not say which node to avoid.";
+  } else if (advice.action == Action::requeue_exclude_nodes) {
     advice.exclude_nodes = a.verdict.culprits.nodes;
+  }
   for (const std::string& node : a.verdict.culprits.nodes) {
     if (!may_drain(a, best, node)) continue;
     advice.drain.push_back({node,
@@ -139,7 +144,7 @@ void fill_advice(Analysis& a) {
                                 a.context.job_id,
                             rounded(best.confidence)});
   }
-  if (rule_speaks && !root->rule->advice.empty())
+  if (rule_speaks && !root->rule->advice.empty() && advice.summary.empty())
     advice.summary = fill_template(root->rule->advice, *root);
 }
 
