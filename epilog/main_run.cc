@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // nvab-run: says why a job ended. See nvab-run(1).
-#include <signal.h>
-
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <vector>

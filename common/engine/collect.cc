@@ -121,7 +121,7 @@ void fill_advice(Analysis& a) {
   const OutcomeRow* row = find_outcome(a.outcome);
   advice.action = row->action;
   if (a.outcome == "unknown") {
-    advice.summary = "Look at the evidence below; nothing in it is decisive.";
+    advice.summary = "Look at the evidence; nothing in it is decisive.";
     return;
   }
   const Hypothesis& best = a.hypotheses.front();

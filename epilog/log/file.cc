@@ -183,7 +183,7 @@ CollectOutcome LogFile::collect(const ExecutionContext& context, ObservationSink
 
   CollectOutcome outcome = problems.outcome(totals.files > 0, "file");
   if (outcome.status == ConnectorStatus::no_data && outcome.reason.empty()) {
-    outcome.reason = fmt::format("no file matches {}", join(options_.paths, ", "));
+    outcome.reason = fmt::format("there is no file in {}", join(options_.paths, ", "));
   } else if (outcome.status == ConnectorStatus::ok && totals.lines == 0) {
     outcome.status = ConnectorStatus::no_data;
     outcome.reason = fmt::format("{} {} there and empty", totals.files,

@@ -2,10 +2,10 @@
 // See line_pull.hh.
 #include "epilog/log/line_pull.hh"
 
-#include <errno.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 namespace nvab {
 namespace {

@@ -2,12 +2,11 @@
 // Walks folders without following what leads out of them, and finds rotated siblings.
 #include "epilog/log/source_files.hh"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <memory>
 #include <string_view>
 
@@ -95,7 +94,8 @@ void Search::walk(const std::string& folder, const std::string& top, int depth) 
   if (!names) return skip(folder, names.error());
   for (const std::string& name : *names) {
     if (name.starts_with('.')) continue;
-    const std::string path = folder + "/" + name;
+    std::string path = folder;
+    path.append("/").append(name);
     struct stat status {};
     if (::lstat(path.c_str(), &status) != 0) {
       skip(path, from_errno(errno, "looking at it"));
@@ -119,7 +119,8 @@ void Search::take_rotated(const std::string& path, Time since) {
   if (!names) return;  // the file itself said already what is wrong
   for (const std::string& name : *names) {
     if (!is_rotated_name(name, original)) continue;
-    const std::string sibling = slash == std::string::npos ? name : folder + "/" + name;
+    std::string sibling = slash == std::string::npos ? std::string() : folder + '/';
+    sibling += name;
     struct stat status {};
     if (::stat(sibling.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
     // The last write ended the file; when that was before the job, nothing in it is the job's.
@@ -132,7 +133,10 @@ void Search::take_rotated(const std::string& path, Time since) {
 void Search::take_path(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
-    skip(path, from_errno(errno, "opening it"));
+    const int error_number = errno;
+    skip(path, error_number == ENOENT
+                   ? Error{Error::Code::not_found, "there is no such file or folder"}
+                   : from_errno(error_number, "looking for it"));
   } else if (S_ISDIR(status.st_mode)) {
     walk(path, real_path(path), 0);
   } else {

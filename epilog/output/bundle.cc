@@ -2,11 +2,11 @@
 // See bundle.hh. A bundle that will be redacted is first written to a folder that only we can read.
 #include "epilog/output/bundle.hh"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <system_error>

@@ -2,9 +2,8 @@
 // See bundle_streams.hh.
 #include "epilog/output/bundle_streams.hh"
 
-#include <errno.h>
-
 #include <algorithm>
+#include <cerrno>
 
 #include "common/base/file.hh"
 #include "epilog/output/entry_lines.hh"

@@ -2,8 +2,7 @@
 // See bundle_writer.hh.
 #include "epilog/output/bundle_writer.hh"
 
-#include <errno.h>
-
+#include <cerrno>
 #include <cstdio>
 
 #include "common/base/build_info.hh"

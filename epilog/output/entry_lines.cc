@@ -82,12 +82,10 @@ Result<LogEntry> entry_of(const Json& index, std::span<const std::string> lines,
   const std::string front = front_of(entry, source);
   for (const std::string& line : lines) {
     if (&line != lines.data()) entry.message += '\n';
-    if (line.starts_with(front)) {
-      entry.message += line.substr(front.size());
-    } else {
-      entry.message += sanitize(line);
-      ++*changed;
-    }
+    const bool is_as_saved = line.starts_with(front);
+    // What was saved is clean already; a bundle may come from anybody.
+    entry.message += sanitize(std::string_view(line).substr(is_as_saved ? front.size() : 0));
+    if (!is_as_saved) ++*changed;
   }
   return entry;
 }

@@ -3,8 +3,7 @@
 // no name can break them.
 #include "epilog/output/redact_bundle.hh"
 
-#include <errno.h>
-
+#include <cerrno>
 #include <cstdio>
 #include <functional>
 #include <memory>

@@ -2,12 +2,12 @@
 // See stdout.hh. Written by write(2), so that a full disk or a closed pipe is seen.
 #include "epilog/output/stdout.hh"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 

@@ -119,7 +119,9 @@ void Card::draw_who() {
   if (verdict_.first_failing_rank) {
     parts.push_back(fmt::format("rank {} failed first", *verdict_.first_failing_rank));
   }
-  if (parts.empty() && result_.domain != Domain::infrastructure) {
+  const bool is_elsewhere =
+      result_.domain != Domain::infrastructure && result_.domain != Domain::unknown;
+  if (parts.empty() && is_elsewhere) {
     parts.emplace_back("no node or GPU is to blame");
   }
   if (!parts.empty()) out_.field("who", join(parts, ", "));
