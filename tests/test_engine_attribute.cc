@@ -449,7 +449,7 @@ FlightDump dump(int rank, std::uint64_t open, std::string op = "nccl:all_reduce"
 void the_rank_that_never_came_is_named_from_the_dumps(void**) {
   Evidence e;
   e.dumps = {dump(0, 5), dump(1, 5), dump(2, 0), dump(3, 5)};
-  e.app(7100, "watchdog timeout of collective 5 op=ALLREDUCE numel=10", 0);
+  e.app(7100, "watchdog timeout of collective 1205 op=ALLREDUCE numel=10", 0);
   const Verdict v = judge(job("FAILED", {"n1"}), e);
   assert_true(v.root_cause.explanation.find("Rank 2 was waited for") != std::string::npos);
 }
@@ -460,8 +460,8 @@ void ranks_that_run_different_collectives_are_out_of_step(void**) {
   const Verdict v = judge(job("FAILED", {"n1"}), e);
   assert_string_equal(v.outcome.c_str(), "collective_desync");
   Evidence lines;
-  lines.app(7100, "watchdog timeout of collective 5 op=ALLREDUCE numel=10", 0);
-  lines.app(7100, "watchdog timeout of collective 5 op=BROADCAST numel=10", 1);
+  lines.app(7100, "watchdog timeout of collective 1205 op=ALLREDUCE numel=10", 0);
+  lines.app(7100, "watchdog timeout of collective 1205 op=BROADCAST numel=10", 1);
   assert_string_equal(judge(job("FAILED", {"n1"}), lines).outcome.c_str(), "collective_desync");
 }
 

@@ -71,7 +71,9 @@ bool other_place(const Analysis& a, const Event& event) {
   if (a.context.nodes.empty() || event.source == Source::scheduler) return false;
   const bool has_subject = !event.capture("node").empty();
   if (has_subject) return event.place.node.empty() && event.place.peers.empty();
-  if (!event.capture("peer").empty() || !event.capture("nodes").empty()) {
+  // A program's peer may be an address that nothing maps to a node; it is the job's all the same.
+  const bool names_others = !event.capture("peer").empty() || !event.capture("nodes").empty();
+  if (names_others && event.source != Source::applog) {
     return event.place.peers.empty() && event.place.node.empty();
   }
   const bool foreign = !event.place.observer.empty() && event.place.node.empty();
@@ -139,8 +141,8 @@ void mark_teardown(Analysis& a) {
       break;
     }
   }
-  // A line that takes its time from the one before it may be much later: of a job that hung, the last
-  // line before "CANCELLED AT ..." is its last progress.
+  // A line that takes its time from the one before it may be much later: of a job that hung, the
+  // last line before "CANCELLED AT ..." is its last progress.
   const bool dated = order != nullptr && order->time_quality == TimeQuality::exact;
   a.told_to_end = a.context.end_time;
   if (dated || (order != nullptr && !a.told_to_end)) a.told_to_end = order->time;

@@ -85,6 +85,9 @@ void locate_event(const Analysis& a, Event* event) {
   if (place.node.empty() && place.rank && subject.empty()) {
     place.node = a.placement.node_of_rank(*place.rank).value_or("");
   }
+  if (place.node.empty() && place.task && subject.empty()) {
+    place.node = a.placement.node_of_task(*place.task).value_or("");
+  }
   std::vector<std::string> peers;
   const auto add_peer = [&](std::string_view name) {
     const std::string node = a.placement.node(name);

@@ -204,6 +204,13 @@ std::optional<std::string> Placement::node_of_rank(int rank) const {
   return found->second.node;
 }
 
+std::optional<std::string> Placement::node_of_task(int task) const {
+  const int nodes = static_cast<int>(context_.nodes.size()), tasks = context_.ntasks.value_or(0);
+  if (nodes == 0 || tasks <= 0 || tasks % nodes != 0 || task < 0 || task >= tasks)
+    return std::nullopt;
+  return context_.nodes[static_cast<std::size_t>(task / (tasks / nodes))];
+}
+
 std::optional<int> Placement::rank_of_gpu(const GpuRef& gpu) const {
   std::optional<int> assumed;
   for (const int number : ranks_on(gpu.node)) {

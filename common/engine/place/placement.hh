@@ -48,6 +48,8 @@ class Placement {
   GpuRef gpu(const std::string& node, std::optional<int> index, std::string_view pci,
              std::string_view uuid) const;
   std::optional<std::string> node_of_rank(int rank) const;
+  // Of a Slurm task, by blocks in node order; nothing where tasks do not divide evenly.
+  std::optional<std::string> node_of_task(int task) const;
   std::optional<int> rank_of_gpu(const GpuRef& gpu) const;
   std::optional<GpuRef> gpu_of_rank(int rank) const;
   std::optional<int> rank_of_local(const std::string& node, int local_rank) const;

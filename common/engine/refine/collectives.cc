@@ -147,6 +147,8 @@ std::string watchdogs_disagree(const Analysis& a) {
   for (const Event& event : a.events) {
     const std::string_view seq = event.capture("seq"), op = event.capture("op");
     if (!event.counts() || seq.empty() || op.empty() || !event.place.rank) continue;
+    // Without the group's name a small number may be two groups' that count alike.
+    if (event.capture("pg").empty() && seq.size() < 3) continue;
     const auto [first, added] =
         met.emplace(std::make_pair(std::string(event.capture("pg")), std::string(seq)), &event);
     if (added) continue;
