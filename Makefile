@@ -70,7 +70,8 @@ plain_obj = $(patsubst obj/%,obj/plain/%,$(call obj,$(1)))
 wire_src    := $(call src,common/wire/*.c)
 base_src    := $(call src,common/base/*.cc)
 model_src   := $(call src,common/model/*.cc)
-engine_src  := $(filter-out common/engine/rules/%,$(call src,common/engine/*.cc common/engine/*/*.cc))
+pack_tool_main := common/engine/compile_packs.cc
+engine_src  := $(filter-out common/engine/rules/% $(pack_tool_main),$(call src,common/engine/*.cc common/engine/*/*.cc))
 packs       := $(call src,common/engine/rules/*.toml)
 epilog_main := $(call src,epilog/main_*.cc)
 epilog_src  := $(filter-out $(epilog_main),$(call src,epilog/*.cc epilog/eca/*.cc epilog/log/*.cc \
@@ -138,10 +139,17 @@ obj/tests/%.o: extra = $(CMOCKA_CFLAGS) $(SLURM_CPPFLAGS)
 obj/common/base/build_info.o: extra = -DNVAB_VERSION='"$(VERSION)"' -DNVAB_SYSCONFDIR='"$(sysconfdir)/nvab"' \
   -DNVAB_LIBEXECDIR='"$(libexecdir)/nvab"' -DNVAB_STATEDIR='"$(localstatedir)/lib/nvab"'
 
-# The rule packs, as data.
-obj/gen/builtin_packs.cc: $(addprefix $(srcdir)/,$(packs)) obj/pack_list.list $(srcdir)/common/engine/embed_packs.sh
+# The rule packs, as data: their text, and the image that programs load.
+pack_tool := obj/compile_packs
+obj/libpack_tool.a: $(call obj,$(engine_src)) obj/engine.list
+	$(call quiet,AR,$@)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
+$(pack_tool): $(call obj,$(pack_tool_main)) obj/libpack_tool.a obj/libmodel.a obj/libbase.a
+	$(call quiet,LD,$@)$(link) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(libs)
+obj/gen/rules.image: $(pack_tool) $(addprefix $(srcdir)/,$(packs)) obj/pack_list.list
 	@mkdir -p $(@D)
-	$(call quiet,GEN,$@)sh $(srcdir)/common/engine/embed_packs.sh $(addprefix $(srcdir)/,$(packs)) > $@
+	$(call quiet,GEN,$@)$(pack_tool) $@ $(addprefix $(srcdir)/,$(packs))
+obj/gen/builtin_packs.cc: obj/gen/rules.image $(srcdir)/common/engine/embed_packs.sh
+	$(call quiet,GEN,$@)sh $(srcdir)/common/engine/embed_packs.sh obj/gen/rules.image $(addprefix $(srcdir)/,$(packs)) > $@
 obj/gen/%.o: obj/gen/%.cc config.mk $(srcdir)/Makefile
 	$(call quiet,CXX,$<)$(CXX) $(cxx_flags) -c -o $@ $<
 obj/gen/builtin_packs.o: $(addprefix $(srcdir)/,$(packs))
@@ -343,7 +351,7 @@ config.status: $(srcdir)/configure
 $(srcdir)/configure: $(srcdir)/configure.ac
 	cd $(srcdir) && autoconf
 
-all_obj := $(call obj,$(foreach a,$(archives),$($(a)_src)) $(epilog_main) $(service_main) $(web_main) \
+all_obj := $(call obj,$(foreach a,$(archives),$($(a)_src)) $(pack_tool_main) $(epilog_main) $(service_main) $(web_main) \
              $(test_src) $(fuzz_src) tests/fuzz/driver.cc $(bench_src)) \
            $(call plain_obj,$(spank_src) $(wire_src) $(handoff_src) tests/spank_host.c) obj/gen/builtin_packs.o
 -include $(patsubst %.o,%.d,$(all_obj))

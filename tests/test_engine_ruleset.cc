@@ -2,10 +2,13 @@
 // Rulesets: merging packs, the checks that need the pattern, matching, the digest.
 #include "common/engine/ruleset.hh"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "common/engine/builtin_packs.hh"
+#include "common/engine/rules_image.hh"
 #include "tests/cmocka.hh"
 
 using namespace nvab;
@@ -184,6 +187,43 @@ static void site_packs_are_read_in_order_of_their_names(void**) {
   assert_true(Ruleset::load("default", folder).has_value());
 }
 
+static void the_image_of_the_build_is_what_the_packs_say(void**) {
+  std::vector<Pack> packs;
+  for (const BuiltinPack& builtin : builtin_packs()) {
+    packs.push_back(*parse_pack(std::string(builtin.name) + ".toml", builtin.text));
+  }
+  const auto from_text = ruleset_of(packs);
+  const auto from_image = Ruleset::load("test", "");
+  assert_true(from_image.has_value());
+  assert_string_equal((*from_image)->name().digest.c_str(), from_text->name().digest.c_str());
+  assert_string_equal((*from_image)->name().version.c_str(), from_text->name().version.c_str());
+  assert_int_equal((*from_image)->rules().size(), from_text->rules().size());
+  for (const Rule& rule : from_text->rules()) {
+    const Rule* other = (*from_image)->find(rule.id);
+    assert_non_null(other);
+    assert_string_equal(other->file.c_str(), rule.file.c_str());
+    assert_int_equal(other->line, rule.line);
+    assert_true(std::ranges::equal((*from_image)->literals(*other), from_text->literals(rule)));
+  }
+}
+
+static void a_damaged_image_is_an_error(void**) {
+  const RulesImage image{
+      "1",
+      "sha256:x",
+      {{parse_pack("p", "[pack]\nname='p'\n" + rule_of("a.b", "text one"))->rules[0],
+        {{"text one", false, 1}}}}};
+  const std::string bytes = write_rules_image(image);
+  const auto same = read_rules_image(bytes);
+  assert_true(same.has_value());
+  assert_string_equal(same->rules[0].rule.match.c_str(), "text one");
+  assert_int_equal(same->rules[0].literals[0].place, 1);
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    assert_false(read_rules_image(bytes.substr(0, length)).has_value());
+  }
+  assert_false(read_rules_image(bytes + "x").has_value());
+}
+
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(every_rule_that_matches_comes_with_its_captures),
@@ -197,6 +237,8 @@ int main() {
       cmocka_unit_test(the_digest_says_what_is_in_effect),
       cmocka_unit_test(a_clone_matches_the_same_and_shares_the_rules),
       cmocka_unit_test(site_packs_are_read_in_order_of_their_names),
+      cmocka_unit_test(the_image_of_the_build_is_what_the_packs_say),
+      cmocka_unit_test(a_damaged_image_is_an_error),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -57,6 +57,19 @@ std::size_t best_place(std::string_view text, std::size_t runs, std::size_t leng
   return best;
 }
 
+// How many runs of which length a literal is looked for with; none when it is too short for that.
+struct Runs {
+  std::size_t count = 0, length = 0;
+};
+
+Runs runs_of(std::string_view text) {
+  if (text.size() >= LiteralFilter::kRun + LiteralFilter::kStride - 1) {
+    return {LiteralFilter::kStride, LiteralFilter::kRun};
+  }
+  if (text.size() < LiteralFilter::kShortRun + LiteralFilter::kShortStride - 1) return {};
+  return {LiteralFilter::kShortStride, LiteralFilter::kShortRun};
+}
+
 void look_around(std::string_view text, Entry* entry) {
   constexpr std::size_t kWord = sizeof entry->around;
   const std::size_t room = text.size() < kWord ? 0 : text.size() - kWord;
@@ -75,10 +88,12 @@ struct LiteralMatcher::Impl {
   // By hash; those of short literals apart, they are met at other places.
   std::vector<Entry> entries, short_entries;
   std::vector<std::uint32_t> buckets, short_buckets;  // top bits of the hash -> first entry
+  std::vector<std::uint32_t> tiny;                    // literals too short for any filter
 
   void add(std::uint32_t index);
   static void sort(std::vector<Entry>* list, std::vector<std::uint32_t>* starts);
   bool is_at(const Entry& entry, std::string_view bytes, std::size_t from, std::size_t at) const;
+  std::size_t find_tiny(std::uint32_t index, std::string_view bytes, std::size_t from) const;
   template <typename Found>
   bool look_up(std::string_view bytes, std::size_t from, std::size_t at, Found&& found) const;
   template <typename Found>
@@ -88,13 +103,16 @@ struct LiteralMatcher::Impl {
 constexpr unsigned kBucketBits = 14;
 
 void LiteralMatcher::Impl::add(std::uint32_t index) {
+  choose_place(&literals[index].literal);
   const std::string& text = literals[index].literal.text;
-  const bool is_short = text.size() < LiteralFilter::kRun + LiteralFilter::kStride - 1;
-  const std::size_t length = is_short ? LiteralFilter::kShortRun : LiteralFilter::kRun;
-  const std::size_t runs = is_short ? LiteralFilter::kShortStride : LiteralFilter::kStride;
-  if (text.size() < length + runs - 1) return;
-  const std::size_t place = best_place(text, runs, length);
-  for (std::size_t i = place; i < place + runs; ++i) {
+  const Runs runs = runs_of(text);
+  if (runs.count == 0) {
+    tiny.push_back(index);
+    return;
+  }
+  const auto place = static_cast<std::size_t>(literals[index].literal.place);
+  const bool is_short = runs.length == LiteralFilter::kShortRun;
+  for (std::size_t i = place; i < place + runs.count; ++i) {
     const std::uint32_t hash = is_short ? filter.add_short(text, i) : filter.add(text, i);
     Entry entry{hash, index, static_cast<std::uint32_t>(i)};
     look_around(text, &entry);
@@ -120,6 +138,16 @@ bool LiteralMatcher::Impl::is_at(const Entry& entry, std::string_view bytes, std
   if (literal.text.size() > bytes.size() - start) return false;
   if (literal.caseless) return equal_folded(bytes.data() + start, literal.text);
   return std::memcmp(bytes.data() + start, literal.text.data(), literal.text.size()) == 0;
+}
+
+std::size_t LiteralMatcher::Impl::find_tiny(std::uint32_t index, std::string_view bytes,
+                                            std::size_t from) const {
+  const Literal& literal = literals[index].literal;
+  if (!literal.caseless) return bytes.find(literal.text, from);
+  for (std::size_t at = from; at + literal.text.size() <= bytes.size(); ++at) {
+    if (equal_folded(bytes.data() + at, literal.text)) return at;
+  }
+  return npos;
 }
 
 // Calls found(literal) for each literal around the run at `at`; stops when that returns true.
@@ -167,12 +195,23 @@ LiteralMatcher::LiteralMatcher(std::span<const OwnedLiteral> literals)
 
 LiteralMatcher::~LiteralMatcher() = default;
 
+void LiteralMatcher::choose_place(Literal* literal) {
+  const Runs runs = runs_of(literal->text);
+  const bool is_set = literal->place >= 0 &&
+                      static_cast<std::size_t>(literal->place) + runs.count - 1 + runs.length <=
+                          literal->text.size();
+  if (is_set || runs.count == 0) return;
+  literal->place = static_cast<int>(best_place(literal->text, runs.count, runs.length));
+}
+
 std::size_t LiteralMatcher::next(std::string_view bytes, std::size_t from) const {
   std::size_t place = npos;
   impl_->walk(bytes, from, [&](std::size_t at, std::uint32_t) {
     place = at;
     return true;
   });
+  for (std::uint32_t index : impl_->tiny)
+    place = std::min(place, impl_->find_tiny(index, bytes, from));
   return place;
 }
 
@@ -182,6 +221,9 @@ void LiteralMatcher::owners(std::string_view text, std::vector<std::uint32_t>* o
     owners->push_back(impl_->literals[literal].owner);
     return false;
   });
+  for (std::uint32_t index : impl_->tiny) {
+    if (impl_->find_tiny(index, text, 0) != npos) owners->push_back(impl_->literals[index].owner);
+  }
   std::sort(owners->begin() + old_size, owners->end());
   owners->erase(std::unique(owners->begin() + old_size, owners->end()), owners->end());
 }

@@ -14,7 +14,9 @@ namespace nvab {
 
 // A literal and whom it stands for (several may have one owner).
 struct OwnedLiteral {
-  Literal literal;  // at least kMinLiteral bytes, no line break
+  // No line break. Best of seven bytes or more; with less than kMinLiteral each is searched for by
+  // itself.
+  Literal literal;
   std::uint32_t owner = 0;
 };
 
@@ -22,6 +24,8 @@ struct OwnedLiteral {
 class LiteralMatcher {
  public:
   explicit LiteralMatcher(std::span<const OwnedLiteral> literals);
+  // Sets `place` where it is not set: takes a microsecond, and need not be done at each start.
+  static void choose_place(Literal* literal);
   ~LiteralMatcher();
 
   static constexpr std::size_t npos = static_cast<std::size_t>(-1);

@@ -22,6 +22,7 @@ inline constexpr std::size_t kMaxLiterals = 32;
 struct Literal {
   std::string text;       // lower case when `caseless`
   bool caseless = false;  // ASCII letters match either case
+  int place = -1;         // where LiteralMatcher looks into it; -1: not chosen yet
   auto operator<=>(const Literal&) const = default;
 };
 

@@ -26,6 +26,13 @@ std::uint32_t RulesetCore::index_of(const Rule& rule) const {
   return static_cast<std::uint32_t>(&rule - rules.data());
 }
 
+const Rule* RulesetCore::find(std::string_view id) const {
+  const auto at =
+      std::lower_bound(rules.begin(), rules.end(), id,
+                       [](const Rule& rule, std::string_view wanted) { return rule.id < wanted; });
+  return at != rules.end() && at->id == id ? &*at : nullptr;
+}
+
 Ruleset::Ruleset(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Ruleset::~Ruleset() = default;
 
@@ -36,11 +43,7 @@ std::unique_ptr<Ruleset> Ruleset::clone() const {
 std::span<const Rule> Ruleset::rules() const { return impl_->core->rules; }
 const RulesetName& Ruleset::name() const { return impl_->core->name; }
 
-const Rule* Ruleset::find(std::string_view id) const {
-  const auto& by_id = impl_->core->by_id;
-  const auto found = by_id.find(id);
-  return found == by_id.end() ? nullptr : &impl_->core->rules[found->second];
-}
+const Rule* Ruleset::find(std::string_view id) const { return impl_->core->find(id); }
 
 std::span<const Literal> Ruleset::literals(const Rule& rule) const {
   return impl_->core->literals[impl_->core->index_of(rule)];

@@ -6,17 +6,13 @@
 #include <set>
 
 #include "common/base/digest.hh"
-#include "common/base/file.hh"
 #include "common/base/text.hh"
-#include "common/engine/builtin_packs.hh"
 #include "common/engine/extract/block_kinds.hh"
 #include "common/engine/ruleset_impl.hh"
 
 namespace nvab {
 namespace {
 
-// A site's pack is written by hand; this is far beyond that.
-constexpr std::size_t kMaxPackBytes = 16 * 1024 * 1024;
 // Progress lines are sampled, so that their first stage may select more.
 constexpr std::size_t kMinProgressLiteral = 3;
 
@@ -25,7 +21,7 @@ tl::unexpected<Error> fail_rule(const Rule& rule, std::string_view problem) {
               fmt::format("{}:{}: rule {}: {}", rule.file, rule.line, rule.id, problem));
 }
 
-using RuleMap = std::map<std::string, Rule, std::less<>>;
+using RuleMap = std::map<std::string, CompiledRule, std::less<>>;
 
 Result<void> merge(const Pack& pack, RuleMap* rules) {
   for (const std::string& id : pack.disabled) {
@@ -37,7 +33,7 @@ Result<void> merge(const Pack& pack, RuleMap* rules) {
                 fmt::format("pack {}: disable: there is no rule {}{}", pack.name, id,
                             near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
   }
-  for (const Rule& rule : pack.rules) (*rules)[rule.id] = rule;
+  for (const Rule& rule : pack.rules) (*rules)[rule.id] = CompiledRule{rule, {}};
   return {};
 }
 
@@ -97,7 +93,7 @@ class CycleFinder {
     const auto rule = rules_.find(id);
     if (rule == rules_.end()) return false;
     path_.push_back(id);
-    for (const std::string& effect : rule->second.explains) {
+    for (const std::string& effect : rule->second.rule.explains) {
       if (!is_glob(effect) && visit(effect)) return true;
     }
     path_.pop_back();
@@ -112,7 +108,7 @@ class CycleFinder {
 Result<void> check_explains(const RuleMap& rules) {
   const std::vector<std::string> cycle = CycleFinder(rules).find();
   if (cycle.empty()) return {};
-  return fail_rule(rules.find(cycle.front())->second,
+  return fail_rule(rules.find(cycle.front())->second.rule,
                    "explains: goes round in a circle: " + join(cycle, " -> "));
 }
 
@@ -148,9 +144,9 @@ std::string canonical(const Rule& rule) {
   return out;
 }
 
-std::string digest_of(const std::vector<Rule>& rules) {
+std::string digest_of(const RuleMap& rules) {
   std::string all;
-  for (const Rule& rule : rules) append(&all, canonical(rule));
+  for (const auto& [id, compiled] : rules) append(&all, canonical(compiled.rule));
   return "sha256:" + sha256_hex(all);
 }
 
@@ -163,14 +159,12 @@ Result<std::vector<Literal>> literals_of(const Rule& rule) {
   return literals;
 }
 
-Result<void> fill_matchers(RulesetCore* core) {
+void fill_matchers(RulesetCore* core) {
   std::vector<OwnedLiteral> line, progress;
   for (const Rule& rule : core->rules) {
-    auto literals = literals_of(rule);
-    if (!literals) return tl::unexpected<Error>(literals.error());
+    const std::uint32_t index = core->index_of(rule);
     auto& list = rule.role == Role::progress ? progress : line;
-    for (const Literal& literal : *literals) list.push_back({literal, core->index_of(rule)});
-    core->literals.push_back(std::move(*literals));
+    for (const Literal& literal : core->literals[index]) list.push_back({literal, index});
   }
   const auto nobody = static_cast<std::uint32_t>(core->rules.size());
   for (std::string_view opener : block_openers()) {
@@ -178,36 +172,27 @@ Result<void> fill_matchers(RulesetCore* core) {
   }
   core->line_matcher.emplace(line);
   core->progress_matcher.emplace(progress);
+}
+
+// Checks a rule of a pack and works out its first stage.
+Result<void> compile(CompiledRule* compiled) {
+  if (auto checked = check_patterns(compiled->rule); !checked) return checked;
+  auto literals = literals_of(compiled->rule);
+  if (!literals) return tl::unexpected<Error>(literals.error());
+  compiled->literals = std::move(*literals);
+  for (Literal& literal : compiled->literals) LiteralMatcher::choose_place(&literal);
   return {};
 }
 
-Result<std::shared_ptr<const RulesetCore>> make_core(std::string_view name, RuleMap rules,
-                                                     std::string version) {
-  auto core = std::make_shared<RulesetCore>();
-  for (auto& [id, rule] : rules) core->rules.push_back(std::move(rule));
-  for (const Rule& rule : core->rules) core->by_id.emplace(rule.id, core->index_of(rule));
-  if (auto filled = fill_matchers(core.get()); !filled) {
-    return tl::unexpected<Error>(filled.error());
+Result<void> compile_packs(std::span<const Pack> packs, RuleMap* rules) {
+  for (const Pack& pack : packs) {
+    if (auto merged = merge(pack, rules); !merged) return merged;
   }
-  core->name = {std::string(name), std::move(version), digest_of(core->rules)};
-  return std::shared_ptr<const RulesetCore>(std::move(core));
-}
-
-Result<std::vector<Pack>> read_site_packs(const std::string& folder) {
-  std::vector<Pack> packs;
-  if (folder.empty() || !is_folder(folder)) return packs;
-  auto names = list_folder(folder);
-  if (!names) return fail("reading the site's rule packs", names.error());
-  for (const std::string& name : *names) {
-    if (!name.ends_with(".toml") || name.starts_with(".")) continue;
-    const std::string path = folder + "/" + name;
-    auto text = read_file(path, kMaxPackBytes);
-    if (!text) return fail("reading a site's rule pack", text.error());
-    auto pack = parse_pack(path, *text);
-    if (!pack) return fail("reading a site's rule pack", pack.error());
-    packs.push_back(std::move(*pack));
+  for (auto& [id, compiled] : *rules) {
+    if (!compiled.literals.empty()) continue;  // was compiled before
+    if (auto done = compile(&compiled); !done) return done;
   }
-  return packs;
+  return check_explains(*rules);
 }
 
 // "1", or "gpu=1,nccl=2" when there are several.
@@ -219,37 +204,43 @@ std::string version_of(std::span<const Pack> packs) {
   return join(versions, ",");
 }
 
+std::shared_ptr<const RulesetCore> make_core(std::string_view name, RulesImage image) {
+  auto core = std::make_shared<RulesetCore>();
+  core->name = {std::string(name), std::move(image.version), std::move(image.digest)};
+  core->rules.reserve(image.rules.size());
+  core->literals.reserve(image.rules.size());
+  for (CompiledRule& compiled : image.rules) {
+    core->rules.push_back(std::move(compiled.rule));
+    core->literals.push_back(std::move(compiled.literals));
+  }
+  fill_matchers(core.get());
+  return core;
+}
+
 }  // namespace
+
+Result<std::shared_ptr<const RulesetCore>> build_core(std::string_view name, RulesImage base,
+                                                      std::span<const Pack> packs) {
+  if (packs.empty() && !base.digest.empty()) return make_core(name, std::move(base));
+  RuleMap rules;
+  for (CompiledRule& compiled : base.rules) {
+    std::string id = compiled.rule.id;
+    rules.emplace(std::move(id), std::move(compiled));
+  }
+  if (auto done = compile_packs(packs, &rules); !done) return tl::unexpected<Error>(done.error());
+  RulesImage image;
+  image.digest = digest_of(rules);
+  const std::string added = version_of(packs);
+  image.version = base.version + (base.version.empty() || added.empty() ? "" : ",") + added;
+  for (auto& [id, compiled] : rules) image.rules.push_back(std::move(compiled));
+  return make_core(name, std::move(image));
+}
 
 Result<std::unique_ptr<Ruleset>> Ruleset::build(std::string_view name,
                                                 std::span<const Pack> packs) {
-  RuleMap rules;
-  for (const Pack& pack : packs) {
-    if (auto merged = merge(pack, &rules); !merged) return tl::unexpected<Error>(merged.error());
-  }
-  for (const auto& [id, rule] : rules) {
-    if (auto checked = check_patterns(rule); !checked) {
-      return tl::unexpected<Error>(checked.error());
-    }
-  }
-  if (auto checked = check_explains(rules); !checked) return tl::unexpected<Error>(checked.error());
-  auto core = make_core(name, std::move(rules), version_of(packs));
+  auto core = build_core(name, {}, packs);
   if (!core) return tl::unexpected<Error>(core.error());
   return std::unique_ptr<Ruleset>(new Ruleset(std::make_unique<Impl>(std::move(*core))));
-}
-
-Result<std::unique_ptr<Ruleset>> Ruleset::load(std::string_view name,
-                                               const std::string& site_folder) {
-  std::vector<Pack> packs;
-  for (const BuiltinPack& builtin : builtin_packs()) {
-    auto pack = parse_pack(std::string(builtin.name) + ".toml", builtin.text);
-    if (!pack) return fail("reading the built-in rules", pack.error());
-    packs.push_back(std::move(*pack));
-  }
-  auto site = read_site_packs(site_folder);
-  if (!site) return tl::unexpected<Error>(site.error());
-  std::move(site->begin(), site->end(), std::back_inserter(packs));
-  return build(name, packs);
 }
 
 }  // namespace nvab

@@ -2,13 +2,15 @@
 // What a Ruleset holds, for ruleset.cc and ruleset_build.cc only.
 #pragma once
 
-#include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "common/base/regex.hh"
 #include "common/engine/literal_matcher.hh"
+#include "common/engine/rules_image.hh"
 #include "common/engine/ruleset.hh"
 
 namespace nvab {
@@ -16,13 +18,18 @@ namespace nvab {
 // The immutable part.
 struct RulesetCore {
   RulesetName name;
-  std::vector<Rule> rules;  // sorted by id
-  std::map<std::string_view, std::uint32_t, std::less<>> by_id;
+  std::vector<Rule> rules;                     // sorted by id
   std::vector<std::vector<Literal>> literals;  // by rule
   std::optional<LiteralMatcher> line_matcher, progress_matcher;
 
   std::uint32_t index_of(const Rule& rule) const;
+  // Null when there is none.
+  const Rule* find(std::string_view id) const;
 };
+
+// How a core comes about (ruleset_build.cc): packs on top of rules that are compiled already.
+Result<std::shared_ptr<const RulesetCore>> build_core(std::string_view name, RulesImage base,
+                                                      std::span<const Pack> packs);
 
 struct LazyRegex {
   std::optional<Regex> regex;
