@@ -17,7 +17,7 @@ options_of_help() { # from --help of a program and its commands, "--name" a line
 }
 
 options_of_page() { # "Fl -name" in list items and in the synopsis of commands
-  sed 's/Fl h , -help/Fl -help/' "$1" | grep -E '^\.(It|Op|Fl)' | grep -oE 'Fl -[a-z][a-z-]+' | sed 's/^Fl /-/' | sort -u
+  sed 's/Fl [a-z] , -/Fl -/' "$1" | grep -E '^\.(It|Op|Fl)' | grep -oE 'Fl -[a-z][a-z-]+' | sed 's/^Fl /-/' | sort -u
 }
 
 compare() { # PROGRAM PAGE; help on stdin

@@ -149,7 +149,8 @@ std::vector<const TimelineItem*> Card::evidence() const {
   const auto by_weight = [](const auto& a, const auto& b) { return a.first < b.first; };
   std::stable_sort(ranked.begin(), ranked.end(), by_weight);
   std::vector<const TimelineItem*> chosen;
-  for (const auto& [weight, item] : ranked) {
+  for (const auto& candidate : ranked) {
+    const TimelineItem* item = candidate.second;
     // Several rules may tell of one line; once is enough.
     const bool is_shown = std::any_of(chosen.begin(), chosen.end(), [&](const TimelineItem* other) {
       return other->origin == item->origin && other->text == item->text;
