@@ -49,9 +49,10 @@ struct Hypothesis {
   std::optional<int> first_rank;
   std::optional<Action> action;  // unless the outcome's own
   bool drain = false;
-  double confidence = 0;  // 0..1
-  std::string note;       // what a refiner found, a sentence for the explanation
-  std::string why_not;    // why another was preferred
+  bool is_slowdown = false;  // it slowed the job until its time was over
+  double confidence = 0;     // 0..1
+  std::string note;          // what a refiner found, a sentence for the explanation
+  std::string why_not;       // why another was preferred
 };
 
 struct Analysis {

@@ -183,7 +183,7 @@ TimelineItem timeline_item(const Event& event) {
 
 bool is_noise(const Event& event) {
   return event.rule->role == Role::placement || event.rule->role == Role::progress ||
-         event.mark == Mark::benign;
+         event.mark == Mark::benign || event.mark == Mark::superseded;
 }
 
 // The root, what it explains and what competes with it; then what was set aside, for --explain.

@@ -68,7 +68,8 @@ void insert_sorted(std::vector<Event>* events, Event event) {
 }  // namespace
 
 bool EventStore::add(Event event) {
-  if (!seen_.insert(identity(event)).second) return false;
+  const std::uint64_t id = identity(event);
+  if (!seen_.insert(id).second) return false;
   std::string key = group_key(event);
   auto found = groups_.find(key);
   if (found == groups_.end()) {
@@ -80,6 +81,10 @@ bool EventStore::add(Event event) {
   }
   Group& group = found->second;
   ++group.count;
+  if (event.rule->role == Role::progress) {
+    group.sampled.emplace(id, event);
+    if (group.sampled.size() > kKeepSampled) group.sampled.erase(std::prev(group.sampled.end()));
+  }
   insert_sorted(&group.earliest, std::move(event));
   if (group.earliest.size() <= kKeepEarliest) return true;
   insert_sorted(&group.latest, std::move(group.earliest.back()));
@@ -94,8 +99,16 @@ std::vector<Event> EventStore::events() const {
     const std::size_t first = all.size();
     all.insert(all.end(), group.earliest.begin(), group.earliest.end());
     all.insert(all.end(), group.latest.begin(), group.latest.end());
+    for (const auto& [hash, event] : group.sampled) {
+      const auto same = [&](const Event& kept) {
+        return kept.origin == event.origin && kept.text == event.text;
+      };
+      const auto begin = all.begin() + static_cast<long>(first);
+      if (std::none_of(begin, all.end(), same)) all.push_back(event);
+    }
     all[first].count = group.count - static_cast<std::uint32_t>(all.size() - first - 1);
-    all[first].last_time = all.back().time;
+    all[first].last_time =
+        group.latest.empty() ? group.earliest.back().time : group.latest.back().time;
   }
   std::sort(all.begin(), all.end(), event_less);
   return all;

@@ -18,6 +18,10 @@ namespace nvab {
 // whether a unit failed again and again.
 inline constexpr std::size_t kKeepEarliest = 4;
 inline constexpr std::size_t kKeepLatest = 2;
+// Of progress, a sample over the whole run in addition: the pace at the end is compared with that
+// at the beginning. Chosen by a hash of each line's identity, so that the order of arrival cannot
+// matter.
+inline constexpr std::size_t kKeepSampled = 24;
 // Distinct groups kept; past it new groups are only counted. 80,000 ranks with a few kinds each
 // fit.
 inline constexpr std::size_t kMaxGroups = 600'000;
@@ -34,7 +38,8 @@ class EventStore {
 
  private:
   struct Group {
-    std::vector<Event> earliest, latest;  // both sorted by event_less
+    std::vector<Event> earliest, latest;     // both sorted by event_less
+    std::map<std::uint64_t, Event> sampled;  // by hash, the smallest; progress only
     std::uint32_t count = 0;
   };
   std::map<std::string, Group> groups_;

@@ -26,6 +26,7 @@ constexpr Pass kPasses[] = {
     {"spread", Phase::final, "everywhere, on some nodes, behind one switch", judge_spread},
     {"collectives", Phase::final, "which rank kept the others waiting", judge_collectives},
     {"after_done", Phase::final, "crashes after the work was complete", judge_after_done},
+    {"slowdown", Phase::final, "slower and slower until the time limit", judge_slowdown},
     {"outcome", Phase::outcome, "the scheduler's word and the evidence together", decide_outcome},
     {"first_rank", Phase::post_outcome, "the rank that failed first", find_first_rank},
     {"work_lost", Phase::post_outcome, "progress and GPU hours lost", measure_progress},

@@ -28,12 +28,15 @@ void take_close(HeadReader* in, std::size_t length) {
   in->take(" ");
 }
 
-// "3: text" of `srun -l`.
+// "3: text" of `srun -l`, which right-aligns: " 3: text" beside "12: text".
 bool take_task_label(HeadReader* in) {
+  const std::size_t padding = std::min(in->rest.find_first_not_of(' '), in->rest.size());
+  if (padding > kRankDigits) return false;
+  const std::string_view label = in->rest.substr(padding);
   std::size_t length = 0;
-  const auto task = leading_number(in->rest, kRankDigits, &length);
-  if (!task || in->rest.size() <= length || in->rest[length] != ':') return false;
-  const std::string_view behind = in->rest.substr(length + 1);
+  const auto task = leading_number(label, kRankDigits, &length);
+  if (!task || label.size() <= length || label[length] != ':') return false;
+  const std::string_view behind = label.substr(length + 1);
   if (!behind.empty() && behind.front() != ' ') return false;
   in->head.task = task;
   in->rest = behind.empty() ? behind : behind.substr(1);

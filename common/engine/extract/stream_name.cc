@@ -104,8 +104,21 @@ void read_words(std::string_view part, NamedPlace* place) {
   }
 }
 
+// The same path flattened into one name: "none_attempt_0_3_stderr.log".
+std::optional<int> flat_torchrun_rank(std::string_view name) {
+  const std::size_t attempt = name.find("attempt_");
+  const std::size_t end = name.find("_std", attempt);
+  if (attempt == std::string_view::npos || end == std::string_view::npos) return std::nullopt;
+  const std::size_t begin = name.rfind('_', end - 1);
+  if (begin == std::string_view::npos || begin < attempt + 8) return std::nullopt;
+  std::size_t length = 0;
+  const auto rank = leading_number(name.substr(begin + 1), 6, &length);
+  return rank && begin + 1 + length == end ? rank : std::nullopt;
+}
+
 // torchrun --log-dir: ".../attempt_0/3/stderr.log".
 void read_torchrun_path(const std::vector<std::string_view>& parts, NamedPlace* place) {
+  if (!place->rank) place->rank = flat_torchrun_rank(parts.back());
   if (parts.size() < 3 || !parts[parts.size() - 3].starts_with("attempt_")) return;
   const std::string_view part = parts[parts.size() - 2];
   std::size_t length = 0;

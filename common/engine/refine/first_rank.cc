@@ -100,6 +100,20 @@ bool rank_matters(const Analysis& a) {
   }
 }
 
+// Where memory ran out, the task that srun saw killed is the one that the kernel chose.
+std::optional<int> killed_rank(const Analysis& a) {
+  if (sub_domain_of(a.outcome) != SubDomain::host_memory) return std::nullopt;
+  std::set<int> killed;
+  for (const Event& event : a.events) {
+    const std::string_view exit = event.capture("exit");
+    const bool by_signal_9 = event.text.find(": Killed") != std::string::npos || exit == "137" ||
+                             exit == "-9" || event.capture("signal") == "9";
+    if (event.source == Source::applog && by_signal_9 && rank_of(event))
+      killed.insert(*rank_of(event));
+  }
+  return killed.size() == 1 ? std::optional<int>(*killed.begin()) : std::nullopt;
+}
+
 // A program of one process has no first rank.
 bool is_single_process(const Analysis& a) {
   return a.context.ntasks == 1 && a.placement.rank_count() <= 1;
@@ -108,11 +122,14 @@ bool is_single_process(const Analysis& a) {
 std::optional<int> rank_by_evidence(const Analysis& a, const Hypothesis& best) {
   const Event& root = a.events[static_cast<std::size_t>(best.root)];
   const std::vector<RankTime> own = ranks_of(a, best, [&](const Event& event) {
-    return event.rule == root.rule ||
-           (event.rule->outcome == root.rule->outcome && event.cause < 0);
+    const bool alike = event.rule->outcome == root.rule->outcome && event.cause < 0 &&
+                       event.rule->role == root.rule->role && event.source == root.source;
+    return event.rule == root.rule || alike;
   });
-  if (!own.empty())
+  if (!own.empty()) {
     return all_together(a, own) ? std::nullopt : std::optional<int>(own.front().rank);
+  }
+  if (const auto killed = killed_rank(a)) return killed;
   // A fault of a node or service: the rank that ran into it first.
   const std::vector<RankTime> hit = ranks_of(a, best, [&](const Event& event) {
     const bool there =

@@ -79,6 +79,7 @@ void decide_timeout(Analysis& a) {
   const auto is_limit = [](const Hypothesis& h) { return h.outcome == "time_limit"; };
   const bool hung = had_hung(a);
   const auto is_reason = [&](const Hypothesis& h) {
+    if (h.is_slowdown) return true;
     if (is_one_of(h.outcome, {"time_limit", "unknown", "user_cancel"})) return false;
     return h.confidence >= (hung ? 0.45 : 0.7) && (hung || !a.progress.last_time);
   };

@@ -19,6 +19,7 @@ void judge_collectives(Analysis& analysis);
 void judge_spread(Analysis& analysis);
 void judge_silent_peer(Analysis& analysis);
 void judge_after_done(Analysis& analysis);
+void judge_slowdown(Analysis& analysis);
 // outcome
 void decide_outcome(Analysis& analysis);
 // post-outcome
