@@ -35,7 +35,8 @@ struct Request {
   std::optional<std::uint64_t> content_length;  // as announced
   std::string client;                           // "192.0.2.7" or "local"
   Door door = Door::network;
-  std::string body;  // complete; decoded where it came encoded
+  std::string body;                     // complete; decoded where it came encoded
+  std::string packed, packed_encoding;  // then: as it came, "gzip" or "zstd"
 
   // By the router, before the body is read.
   const Route* route = nullptr;

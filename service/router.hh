@@ -21,17 +21,18 @@ enum class BodyKind { none, workload, observation };
 // The constant part of a call.
 struct RouteSpec {
   Method method = Method::get;
-  std::string_view pattern;    // "/v2/attributor/{id}/observation"; one parameter at most
-  std::string_view operation;  // "postObservation": unique, names the call in metrics and OpenAPI
-  std::string_view summary;
+  std::string_view pattern = {};  // "/v2/attributor/{id}/observation"; one parameter at most
+  std::string_view operation =
+      {};  // "postObservation": unique, names the call in metrics and OpenAPI
+  std::string_view summary = {};
   BodyKind body = BodyKind::none;
-  std::string_view body_schema;  // names in the OpenAPI document; empty: none
+  std::string_view body_schema = {};  // names in the OpenAPI document; empty: none
   int success = 200;
-  std::string_view answer_schema;
+  std::string_view answer_schema = {};
   std::string_view answer_type = "application/json";
-  std::span<const Problem> problems;  // beside those that any call may answer
-  bool is_open = false;               // answers without credentials, and while starting
-  bool is_admin = false;              // exists on the administrator's socket only
+  std::span<const Problem> problems = {};  // beside those that any call may answer
+  bool is_open = false;                    // answers without credentials, and while starting
+  bool is_admin = false;                   // exists on the administrator's socket only
 };
 
 struct Route {

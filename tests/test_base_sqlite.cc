@@ -42,6 +42,21 @@ static long long count_rows(Db& db) {
   return statement->integer(0);
 }
 
+static void bytes_come_back_as_they_went_in(void**) {
+  Db db = must_open(folder + "/bytes.db");
+  must(db.execute("CREATE TABLE t (a BLOB)"));
+  const std::string bytes("\0\xFF\x80 a\0", 6);
+  must(db.prepare("INSERT INTO t VALUES (?)")->bind_blob(1, bytes).run());
+  must(db.prepare("INSERT INTO t VALUES (?)")->bind_blob(1, "").run());
+  auto select = db.prepare("SELECT a, typeof(a) FROM t ORDER BY rowid");
+  assert_true(*select->step());
+  assert_true(select->blob(0) == bytes);
+  assert_string_equal(select->text(1).c_str(), "blob");
+  assert_true(*select->step());
+  assert_true(select->blob(0).empty());
+  assert_string_equal(select->text(1).c_str(), "blob");
+}
+
 static void values_come_back_as_they_went_in(void**) {
   Db db = must_open(folder + "/values.db");
   must(db.execute("CREATE TABLE t (a TEXT, b INTEGER, c REAL, d TEXT)"));
@@ -255,6 +270,7 @@ static void the_schema_version_is_kept_in_the_file(void**) {
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(values_come_back_as_they_went_in),
+      cmocka_unit_test(bytes_come_back_as_they_went_in),
       cmocka_unit_test(parameters_do_not_leak_into_the_next_run),
       cmocka_unit_test(a_transaction_is_all_or_nothing),
       cmocka_unit_test(readers_are_not_kept_waiting_by_a_writer),

@@ -67,6 +67,11 @@ static void invalid_bytes_become_the_replacement_character_and_are_counted(void*
     std::size_t replaced = 0;
     assert_string_equal(sanitize(row.bytes, &replaced).c_str(), row.wanted);
     assert_int_equal(replaced, row.replaced);
+    // Wherever it stands in the blocks that are looked at together.
+    for (const std::size_t before : {0, 1, 30, 31, 32, 33, 70}) {
+      const std::string text = std::string(before, 'x') + row.bytes + std::string(40, 'y');
+      assert_int_equal(is_utf8(text), row.replaced == 0);
+    }
   }
 }
 

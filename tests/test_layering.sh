@@ -36,12 +36,12 @@ owner() {
     spdlog/*) echo "common/base/log." ;;
     hs/* | hs.h) echo "common/engine/literal_matcher." ;;
     pcre2.h) echo "common/base/regex." ;;
-    isa-l.h | isa-l/* | zstd.h | zlib.h) echo "common/base/decode." ;;
+    isa-l.h | isa-l/* | zstd.h | zlib.h) echo "common/base/decode. common/base/encode." ;;
     curl/*) echo "common/base/http." ;;
     CLI/*) echo "epilog/ service/" ;;
     microhttpd.h) echo "service/httpd." ;;
     gnutls/*) echo "service/tls. service/digest." ;;
-    rapidjson/*) echo "common/base/ common/model/ service/" ;;
+    rapidjson/*) echo "service/json_tape." ;;
     sha2.h | md5.h | sha.h) echo "common/base/digest." ;;
     slurm/spank.h) echo "spank/" ;;
     slurm/*) echo "!" ;;

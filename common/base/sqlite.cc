@@ -97,6 +97,14 @@ Statement& Statement::bind(int parameter, double value) {
   return *this;
 }
 
+Statement& Statement::bind_blob(int parameter, std::string_view bytes) {
+  const char* data = bytes.data() != nullptr ? bytes.data() : "";
+  const int status = sqlite3_bind_blob64(statement_.get(), parameter, data, bytes.size(),
+                                         SQLITE_TRANSIENT);
+  if (bind_status_ == SQLITE_OK) bind_status_ = status;
+  return *this;
+}
+
 Statement& Statement::bind_null(int parameter) {
   const int status = sqlite3_bind_null(statement_.get(), parameter);
   if (bind_status_ == SQLITE_OK) bind_status_ = status;
@@ -127,6 +135,13 @@ Result<void> Statement::run() {
 }
 
 std::string Statement::text(int column) const { return maybe_text(column).value_or(""); }
+
+std::string Statement::blob(int column) const {
+  const void* bytes = sqlite3_column_blob(statement_.get(), column);
+  if (bytes == nullptr) return {};
+  return std::string(static_cast<const char*>(bytes),
+                     static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column)));
+}
 
 long long Statement::integer(int column) const {
   return sqlite3_column_int64(statement_.get(), column);

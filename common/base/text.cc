@@ -204,6 +204,25 @@ std::string replace_invalid_utf8(std::string_view bytes, std::size_t* replaced) 
   return out;
 }
 
+bool is_utf8(std::string_view bytes) {
+  constexpr std::size_t kBlock = 32;
+  std::size_t i = 0;
+  while (i < bytes.size()) {
+    unsigned char high = 0;
+    if (i + kBlock <= bytes.size()) {
+      for (std::size_t k = 0; k < kBlock; ++k) high |= static_cast<unsigned char>(bytes[i + k]);
+      if (high < 0x80) {
+        i += kBlock;
+        continue;
+      }
+    }
+    const std::size_t length = byte_at(bytes, i) < 0x80 ? 1 : multibyte_length(bytes, i);
+    if (length == 0) return false;
+    i += length;
+  }
+  return true;
+}
+
 std::string excerpt(std::string_view text, std::size_t limit) {
   if (text.size() <= limit) return std::string(text);
   std::size_t end = limit;

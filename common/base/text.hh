@@ -30,6 +30,9 @@ std::string sanitize(std::string_view bytes, std::size_t* replaced = nullptr);
 // formats that escape them. For what people will see use sanitize().
 std::string replace_invalid_utf8(std::string_view bytes, std::size_t* replaced = nullptr);
 
+// Whether it is valid UTF-8 as it is; fast where most of it is ASCII.
+bool is_utf8(std::string_view bytes);
+
 // The first `limit` bytes, cut at a character border, with "…" when something was cut.
 std::string excerpt(std::string_view text, std::size_t limit);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entries of each source both ways.
+// Entries of each source as JSON; how they are read is in observation_read.hh.
 #include "common/model/entries_json.hh"
 
 #include <cmath>
@@ -34,17 +34,6 @@ Json group_json(const FlightDump::Group& group) {
   return out;
 }
 
-FlightDump::Group read_group(JsonFields in) {
-  FlightDump::Group group;
-  group.id = in.text_or_number("id");
-  group.description = in.text("description");
-  group.ranks = in.ints("ranks");
-  group.last_enqueued = in.integer("last_enqueued").value_or(-1);
-  group.last_started = in.integer("last_started").value_or(-1);
-  group.last_completed = in.integer("last_completed").value_or(-1);
-  return group;
-}
-
 Json collective_json(const CollectiveRecord& record) {
   Json out = Json::object();
   set_text(out, "process_group", record.process_group);
@@ -63,37 +52,6 @@ Json collective_json(const CollectiveRecord& record) {
   return out;
 }
 
-CollectiveRecord read_collective(JsonFields in) {
-  CollectiveRecord record;
-  record.process_group = in.text_or_number("process_group");
-  record.description = in.text("description");
-  record.op = in.text("op");
-  record.state = in.text("state");
-  record.sequence = in.count("sequence");
-  for (const Json& size : in.list("sizes").elements()) {
-    const auto number = size.as_int();
-    if (!number || *number < 0) in.complain("sizes", "wants a list of counts");
-    record.sizes.push_back(static_cast<std::uint64_t>(number.value_or(0)));
-  }
-  record.dtype = in.text("dtype");
-  record.created = in.time("created");
-  record.started = in.time("started");
-  record.completed = in.time("completed");
-  record.is_p2p = in.flag("is_p2p");
-  return record;
-}
-
-// The task record says {"path": "/…", …} and {"job": 1, …}; a plain value is taken too.
-std::string read_path(JsonFields& in, std::string_view key) {
-  if (in.any(key).is_object()) return in.member(key).text("path");
-  return in.text(key);
-}
-
-std::optional<long long> read_oom_kill(JsonFields& in) {
-  if (in.any("oom_kill").is_object()) return in.member("oom_kill").integer("job", 0);
-  return in.integer("oom_kill", 0);
-}
-
 }  // namespace
 
 Json to_json(const Origin& origin) {
@@ -103,14 +61,6 @@ Json to_json(const Origin& origin) {
   out.set("line", Json::of(origin.line));
   out.set("offset", Json::of(origin.offset));
   return out;
-}
-
-Origin read_origin(JsonFields in) {
-  Origin origin;
-  origin.stream = in.text("stream");
-  origin.line = in.count("line");
-  origin.offset = in.count("offset");
-  return origin;
 }
 
 Json to_json(const LogEntry& entry) {
@@ -131,29 +81,6 @@ Json to_json(const LogEntry& entry) {
   return out;
 }
 
-LogEntry read_log_entry(JsonFields in) {
-  LogEntry entry;
-  entry.timestamp = in.time("timestamp");
-  entry.node = in.text("node");
-  entry.rank = in.small("rank");
-  entry.task = in.small("task");
-  entry.local_rank = in.small("local_rank");
-  entry.app = in.text("app");
-  entry.pid = in.small("pid");
-  entry.severity = in.text_or_number("severity");
-  entry.facility = in.text_or_number("facility");
-  const TimeQuality usual = entry.timestamp ? TimeQuality::exact : TimeQuality::none;
-  entry.time_quality = in.word<TimeQuality>("time_quality", time_quality_from).value_or(usual);
-  entry.trust = in.word<Trust>("trust", trust_from).value_or(Trust::user);
-  entry.origin = read_origin(in.member("origin"));
-  // A sender that knows no offsets may name the stream alone.
-  const std::string stream = in.text("stream");
-  if (entry.origin.stream.empty()) entry.origin.stream = stream;
-  if (!in.has("message")) in.complain("message", "is missing");
-  entry.message = in.text("message");
-  return entry;
-}
-
 Json to_json(const MetricSample& sample) {
   Json out = Json::object();
   out.set("timestamp", Json::of(sample.timestamp));
@@ -164,21 +91,6 @@ Json to_json(const MetricSample& sample) {
   out.set("value", number_json(sample.value));
   set_text(out, "node", sample.node);
   return out;
-}
-
-MetricSample read_sample(JsonFields in) {
-  MetricSample sample;
-  const auto time = in.time("timestamp");
-  const auto value = in.number("value");
-  sample.name = in.text("name");
-  sample.labels = in.text_map("labels");
-  sample.node = in.text("node");
-  if (!time) in.complain("timestamp", "is missing");
-  if (!value) in.complain("value", "is missing");
-  if (sample.name.empty()) in.complain("name", "is missing");
-  sample.timestamp = time.value_or(Time{});
-  sample.value = value.value_or(0);
-  return sample;
 }
 
 Json to_json(const TaskExit& exit) {
@@ -209,30 +121,6 @@ Json to_json(const TaskExit& exit) {
   return out;
 }
 
-TaskExit read_task_exit(JsonFields in) {
-  TaskExit exit;
-  exit.node = in.text("node");
-  exit.step = in.text_or_number("step_id");
-  exit.task = in.small("task_id");
-  exit.local_id = in.small("local_id");
-  exit.node_id = in.small("node_id");
-  exit.pid = in.small("pid");
-  exit.restart_count = in.small("restart_count");
-  exit.uid = in.integer("uid", 0);
-  exit.gpu_ids = in.texts("gpu_ids");
-  exit.gpu_pci = in.texts("gpu_pci");
-  exit.start = in.time("start");
-  exit.end = in.time("end");
-  exit.exit_code = in.small("exit_code");
-  exit.signal = in.small("signal");
-  exit.core_dumped = in.flag("core");
-  exit.oom_kills = read_oom_kill(in);
-  exit.stdout_path = read_path(in, "stdout");
-  exit.stderr_path = read_path(in, "stderr");
-  exit.trust = in.word<Trust>("trust", trust_from).value_or(Trust::system);
-  return exit;
-}
-
 Json to_json(const FlightDump& dump) {
   Json out = Json::object();
   out.set("rank", Json::of(dump.rank));
@@ -240,15 +128,6 @@ Json to_json(const FlightDump& dump) {
   out.set("groups", json_list(dump.groups, group_json));
   out.set("entries", json_list(dump.entries, collective_json));
   return out;
-}
-
-FlightDump read_dump(JsonFields in) {
-  FlightDump dump;
-  dump.rank = static_cast<int>(in.integer("rank", -1, 1 << 30).value_or(-1));
-  dump.stream = in.text("stream");
-  dump.groups = in.items("groups", read_group);
-  dump.entries = in.items("entries", read_collective);
-  return dump;
 }
 
 }  // namespace nvab

@@ -6,6 +6,7 @@
 #include "common/base/json.hh"
 #include "common/model/json_fields.hh"
 #include "common/model/observation.hh"
+#include "common/model/observation_read.hh"
 
 namespace nvab {
 
@@ -14,11 +15,5 @@ Json to_json(const LogEntry& entry);
 Json to_json(const MetricSample& sample);
 Json to_json(const TaskExit& exit);
 Json to_json(const FlightDump& dump);
-
-Origin read_origin(JsonFields in);
-LogEntry read_log_entry(JsonFields in);
-MetricSample read_sample(JsonFields in);
-TaskExit read_task_exit(JsonFields in);
-FlightDump read_dump(JsonFields in);
 
 }  // namespace nvab

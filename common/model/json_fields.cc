@@ -43,6 +43,8 @@ Json JsonFields::take(std::string_view key) {
 
 bool JsonFields::has(std::string_view key) const { return !object_.get(key).is_null(); }
 
+bool JsonFields::is_object(std::string_view key) const { return object_.get(key).is_object(); }
+
 std::string JsonFields::text(std::string_view key) {
   const Json value = take(key);
   if (!value.is_null() && !value.is_string()) complain(key, "wants a text");
@@ -126,6 +128,19 @@ std::vector<int> JsonFields::ints(std::string_view key) {
       return {};
     }
     values.push_back(static_cast<int>(*number));
+  }
+  return values;
+}
+
+std::vector<std::uint64_t> JsonFields::counts(std::string_view key) {
+  std::vector<std::uint64_t> values;
+  for (const Json& element : list(key).elements()) {
+    const auto number = element.as_int();
+    if (!number || *number < 0) {
+      complain(key, "wants a list of counts");
+      return {};
+    }
+    values.push_back(static_cast<std::uint64_t>(*number));
   }
   return values;
 }

@@ -47,6 +47,7 @@ class JsonFields {
   std::optional<Time> time(std::string_view key);
   std::vector<std::string> texts(std::string_view key);
   std::vector<int> ints(std::string_view key);
+  std::vector<std::uint64_t> counts(std::string_view key);
   std::map<std::string, std::string> text_map(std::string_view key);
   // A word of a closed list by its `from` function.
   template <typename Enum>
@@ -58,10 +59,11 @@ class JsonFields {
     return value;
   }
 
-  Json list(std::string_view key);          // null unless it is an array
-  Json object(std::string_view key);        // null unless it is an object
-  Json any(std::string_view key);           // as it is
-  bool has(std::string_view key) const;     // there and not null
+  Json list(std::string_view key);       // null unless it is an array
+  Json object(std::string_view key);     // null unless it is an object
+  Json any(std::string_view key);        // as it is
+  bool has(std::string_view key) const;  // there and not null
+  bool is_object(std::string_view key) const;
   JsonFields member(std::string_view key);  // the object as fields; all absent when it is absent
   template <typename T>
   std::vector<T> items(std::string_view key, T (*read)(JsonFields)) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Observations both ways, and their id.
+// Observations both ways.
 #include "common/model/observation.hh"
 
 #include <algorithm>
 #include <span>
 
-#include "common/base/digest.hh"
 #include "common/base/text.hh"
 #include "common/model/entries_json.hh"
 #include "common/model/json_fields.hh"
@@ -43,21 +42,6 @@ Json to_json(const StreamCoverage& stream) {
   return out;
 }
 
-StreamCoverage read_stream(JsonFields in) {
-  StreamCoverage stream;
-  stream.stream = in.text("stream");
-  stream.node = in.text("node");
-  stream.rank = in.small("rank");
-  stream.task = in.small("task");
-  stream.first = in.time("first");
-  stream.last = in.time("last");
-  stream.gap_start = in.time("gap_start");
-  stream.gap_end = in.time("gap_end");
-  stream.lines = in.count("lines");
-  stream.last_line = excerpt(in.text("last_line"), kMaxLastLine);
-  return stream;
-}
-
 Json to_json(const Coverage& coverage) {
   Json out = Json::object();
   out.set("bytes_scanned", Json::of(coverage.bytes_scanned));
@@ -70,18 +54,6 @@ Json to_json(const Coverage& coverage) {
   return out;
 }
 
-Coverage read_coverage(JsonFields in) {
-  Coverage coverage;
-  coverage.bytes_scanned = in.count("bytes_scanned");
-  coverage.lines_scanned = in.count("lines_scanned");
-  coverage.bytes_replaced = in.count("bytes_replaced");
-  coverage.prefiltered = in.flag("prefiltered");
-  coverage.rules_digest = in.text("rules_digest");
-  coverage.truncated = in.flag("truncated");
-  coverage.streams = in.items("streams", read_stream);
-  return coverage;
-}
-
 Json entries_json(const Observation& observation) {
   Json entries = Json::array();
   for (const LogEntry& entry : observation.entries) entries.push(to_json(entry));
@@ -89,38 +61,6 @@ Json entries_json(const Observation& observation) {
   for (const TaskExit& exit : observation.task_exits) entries.push(to_json(exit));
   for (const FlightDump& dump : observation.dumps) entries.push(to_json(dump));
   return entries;
-}
-
-void read_entries(JsonFields& in, Observation& observation) {
-  constexpr std::string_view kEntries = "entry_timeseries";
-  switch (observation.source) {
-    case Source::applog:
-    case Source::syslog:
-    case Source::scheduler:
-      observation.entries = in.items(kEntries, read_log_entry);
-      break;
-    case Source::node_metrics:
-      observation.samples = in.items(kEntries, read_sample);
-      break;
-    case Source::task_exits:
-      observation.task_exits = in.items(kEntries, read_task_exit);
-      break;
-    case Source::flight_recorder:
-      observation.dumps = in.items(kEntries, read_dump);
-      break;
-  }
-}
-
-Json observation_json(const Observation& observation, std::string_view connector) {
-  Json out = Json::object();
-  out.set("source", Json::of(to_string(observation.source)));
-  out.set("connector", Json::of(connector));
-  Json interval = Json::object();
-  interval.set("start", json_or_null(observation.start)).set("end", json_or_null(observation.end));
-  out.set("time_interval", std::move(interval));
-  out.set("coverage", to_json(observation.coverage));
-  out.set("entry_timeseries", entries_json(observation));
-  return out;
 }
 
 }  // namespace
@@ -139,29 +79,21 @@ std::optional<Trust> trust_from(std::string_view word) { return enum_from<Trust>
 Result<Observation> observation_from_json(const Json& body) {
   Error error;
   JsonFields in(body, "", error);
-  Observation observation;
-  const auto source = in.word<Source>("source", source_from);
-  if (!source) in.complain("source", "is missing");
-  observation.source = source.value_or(Source::applog);
-  observation.connector = in.text("connector");
-  JsonFields interval = in.member("time_interval");
-  observation.start = interval.time("start");
-  observation.end = interval.time("end");
-  observation.coverage = read_coverage(in.member("coverage"));
-  if (!in.has("entry_timeseries")) in.complain("entry_timeseries", "is missing");
-  if (!in.failed()) read_entries(in, observation);
+  Observation observation = read_observation(in);
   if (in.failed()) return fail("reading an observation", std::move(error));
   return observation;
 }
 
 Json to_json(const Observation& observation) {
-  return observation_json(observation, observation.connector);
-}
-
-std::string observation_id(const Observation& observation) {
-  // Which connector delivered it is no part of what it says: two that read the same file at the
-  // same place are one observation.
-  return sha256_hex(observation_json(observation, "").dump());
+  Json out = Json::object();
+  out.set("source", Json::of(to_string(observation.source)));
+  out.set("connector", Json::of(observation.connector));
+  Json interval = Json::object();
+  interval.set("start", json_or_null(observation.start)).set("end", json_or_null(observation.end));
+  out.set("time_interval", std::move(interval));
+  out.set("coverage", to_json(observation.coverage));
+  out.set("entry_timeseries", entries_json(observation));
+  return out;
 }
 
 }  // namespace nvab

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -137,6 +138,9 @@ struct Observation {
 Result<Observation> observation_from_json(const Json& body);
 Json to_json(const Observation& observation);
 // Derived from the content alone: the same observation has the same id wherever it is sent from.
+// SHA-256 of what write_identity() calls `sink` with, in consecutive pieces.
 std::string observation_id(const Observation& observation);
+void write_identity(const Observation& observation,
+                    const std::function<void(std::string_view)>& sink);
 
 }  // namespace nvab

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packing, and that unpacking gives the same.
+#include "common/base/encode.hh"
+
+#include "common/base/decode.hh"
+#include "tests/cmocka.hh"
+
+using namespace nvab;
+
+namespace {
+
+void what_is_packed_unpacks_to_the_same(void**) {
+  std::string lines;
+  for (int i = 0; i < 20'000; ++i) lines += "rank " + std::to_string(i % 64) + ": step done\n";
+  for (const std::string& text :
+       {std::string(), std::string("x"), std::string(70'000, '\0'), lines}) {
+    const std::string packed = zstd_pack(text);
+    assert_true(!packed.empty());
+    const auto plain = decode_buffer(packed, "zstd", 1'000'000);
+    assert_true(plain.has_value());
+    assert_true(*plain == text);
+  }
+  assert_true(zstd_pack(lines).size() < lines.size() / 10);
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {cmocka_unit_test(what_is_packed_unpacks_to_the_same)};
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
