@@ -291,6 +291,14 @@ static void dashes_without_an_end_hide_nothing(void**) {
                   app_stream(), {"MPI_ABORT was invoked on rank 3"});
 }
 
+static void progress_below_a_tables_dashes_is_seen(void**) {
+  const std::string table = "Section |  min time  |  avg time\n" + std::string(63, '-') +
+                            "\nPair    | 100.1      | 101.2\nNeigh   | 10.1       | 10.2\n";
+  const Outcome out = read(table + "step 77 loss 1.0\nx\n", app_stream());
+  assert_int_equal(out.entries.size(), 1);
+  assert_string_equal(out.entries.front().message.c_str(), "step 77 loss 1.0");
+}
+
 static void kernel_dumps_are_one_entry_a_node(void**) {
   const std::string text =
       "Mar  1 10:00:00 n1 kernel: python invoked oom-killer: gfp_mask=0xcc0, order=0\n"
@@ -493,6 +501,7 @@ int main() {
       cmocka_unit_test(torchruns_report_belongs_to_its_traceback),
       cmocka_unit_test(a_banner_between_dashes_is_one_entry),
       cmocka_unit_test(dashes_without_an_end_hide_nothing),
+      cmocka_unit_test(progress_below_a_tables_dashes_is_seen),
       cmocka_unit_test(kernel_dumps_are_one_entry_a_node),
       cmocka_unit_test(a_hung_task_comes_with_its_call_trace),
       cmocka_unit_test(a_fortran_backtrace_is_one_entry),

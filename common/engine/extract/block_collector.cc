@@ -46,6 +46,8 @@ bool BlockCollector::take(const StreamLine& line, const MakeEntry& make) {
     case BlockStep::foreign:
       return false;
     case BlockStep::take:
+      // A table's rule opens a banner too, and the program goes on below the table.
+      if (line.text.is_progress && block->second.state.kind == BlockKind::banner) return false;
       if (!append(&block->second, line, make)) close(block);
       return true;
     case BlockStep::take_and_close:

@@ -28,6 +28,7 @@ struct BlockText {
   bool has_stamp = false;     // a time of its own
   bool is_kernel = false;     // written by the kernel
   bool is_candidate = false;  // holds a literal of some rule
+  bool is_progress = false;   // no candidate, but a sampled sign of life
   bool is_labelled = false;   // a launcher says which rank or task wrote it
 };
 
