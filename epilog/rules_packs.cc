@@ -97,7 +97,9 @@ Result<PackSet> read_packs(const std::string& site_folder, const std::vector<std
     if (!names) return tl::unexpected<Error>(names.error());
     for (const std::string& name : *names) {
       if (!name.ends_with(".toml") || name.starts_with(".")) continue;
-      if (auto read = read_pack_file(site_folder + "/" + name, &set.packs); !read) {
+      std::string path = site_folder;
+      path.append("/").append(name);
+      if (auto read = read_pack_file(path, &set.packs); !read) {
         return tl::unexpected<Error>(read.error());
       }
     }

@@ -35,6 +35,15 @@ void hosts_are_renamed_in_their_order_wherever_they_stand(void**) {
   check(redactor, "elk22 xelk2 belk1", "elk22 xelk2 belk1");  // other words
 }
 
+void other_interfaces_of_a_host_stay_recognisable(void**) {
+  Redactor redactor;
+  for (const char* host : {"elk1", "bmc-elk1", "elk1-ib0", "elk1-secretproject"}) {
+    redactor.learn_host(host);
+  }
+  redactor.seal();
+  check(redactor, "bmc-elk1 elk1-ib0 elk1-secretproject", "bmc-host1 host1-ib0 host2");
+}
+
 void a_domain_goes_with_its_host(void**) {
   const Redactor redactor = sealed({});
   check(redactor, "elk2.hpc.uni.example said", "host2.site1.example said");
@@ -106,6 +115,7 @@ void any_bytes_pass(void**) {
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(hosts_are_renamed_in_their_order_wherever_they_stand),
+      cmocka_unit_test(other_interfaces_of_a_host_stay_recognisable),
       cmocka_unit_test(a_domain_goes_with_its_host),
       cmocka_unit_test(a_hostlist_of_known_hosts_is_folded_anew),
       cmocka_unit_test(users_are_renamed_but_not_inside_other_words),

@@ -190,6 +190,17 @@ void a_line_that_was_edited_counts_and_is_reported(void**) {
   assert_true(is_said);
 }
 
+void a_link_in_a_bundle_is_not_followed(void**) {
+  clear();
+  replay(test::source_path("tests/scenarios/demo"), g_folder);
+  const std::string path = g_folder + "/syslog/heron03.log";
+  assert_int_equal(::rename(path.c_str(), (g_folder + "/elsewhere").c_str()), 0);
+  assert_int_equal(::symlink("../elsewhere", path.c_str()), 0);
+  const AttributionResult after = replay(g_folder);
+  assert_int_equal(after.evidence_status, EvidenceStatus::partial);
+  assert_true(to_json(after).dump().find("fallen off the bus") == std::string::npos);
+}
+
 void a_folder_with_something_in_it_is_not_written_to(void**) {
   clear();
   assert_true(make_folders(g_folder).has_value());
@@ -234,6 +245,7 @@ int main() {
       cmocka_unit_test(a_redacted_bundle_tells_nobody_and_gives_the_same_verdict),
       cmocka_unit_test(what_a_collector_could_not_see_stays_unseen),
       cmocka_unit_test(a_line_that_was_edited_counts_and_is_reported),
+      cmocka_unit_test(a_link_in_a_bundle_is_not_followed),
       cmocka_unit_test(a_folder_with_something_in_it_is_not_written_to),
       cmocka_unit_test(each_of_several_contexts_gets_a_folder_of_its_own),
   };

@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "common/base/file.hh"
@@ -71,10 +73,19 @@ Result<void> SavedLogs::take(const Json& index, LinePull* plain, std::vector<Log
   return {};
 }
 
+// A bundle may come from anybody: a link in it could lead to a file that is not theirs to see.
+Result<Fd> open_own(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_symlink(path, ignored)) {
+    return fail(Error::Code::unsupported, path + " is a link; a bundle holds files");
+  }
+  return open_regular(path);
+}
+
 Result<void> SavedLogs::read(const std::string& name, ObservationSink& sink, Totals* totals) {
-  auto index_file = open_regular(folder_ + "/" + index_path(source_, name));
+  auto index_file = open_own(folder_ + "/" + index_path(source_, name));
   if (!index_file) return tl::unexpected<Error>(index_file.error());
-  auto plain_file = open_regular(folder_ + "/" + plain_path(source_, name));
+  auto plain_file = open_own(folder_ + "/" + plain_path(source_, name));
   if (!plain_file) return tl::unexpected<Error>(plain_file.error());
   LinePull index_lines(std::move(*index_file), kMaxIndexLine);
   LinePull plain(std::move(*plain_file), kMaxPlainLine);

@@ -92,6 +92,26 @@ int digits_for(std::size_t count) {
   return static_cast<int>(std::to_string(std::max<std::size_t>(count, 1)).size());
 }
 
+// "bmc", "ib0", "idrac", "hsn1": what stands beside a host's name in that of its other interfaces.
+bool is_interface_word(std::string_view word) {
+  constexpr std::size_t kMaxLetters = 7, kMaxDigits = 2;
+  const std::size_t letters = std::min(word.find_first_of("0123456789"), word.size());
+  const std::string_view digits = word.substr(letters);
+  return letters > 0 && letters <= kMaxLetters && digits.size() <= kMaxDigits &&
+         (digits.empty() || is_number(digits));
+}
+
+// "bmc-n2" and "n2-ib0" are names of n2 where n2 is known: renamed by that part, they still are.
+bool is_name_of_another(const std::string& name, const std::map<std::string, std::string>& hosts) {
+  for (std::size_t at = 1; at + 1 < name.size(); ++at) {
+    if (!is_joint(name[at])) continue;
+    const std::string before = name.substr(0, at), after = name.substr(at + 1);
+    if (hosts.contains(before) && is_interface_word(after)) return true;
+    if (hosts.contains(after) && is_interface_word(before)) return true;
+  }
+  return false;
+}
+
 // New names in the order of the old ones, all of one length.
 void number(std::map<std::string, std::string>* names, std::string_view prefix) {
   std::vector<std::string> old;
@@ -137,6 +157,8 @@ void Redactor::learn(const Json& json) {
 }
 
 void Redactor::seal() {
+  const std::map<std::string, std::string> all = hosts_;
+  std::erase_if(hosts_, [&](const auto& host) { return is_name_of_another(host.first, all); });
   number(&hosts_, "host");
   number(&users_, "user");
   number(&words_, "w");
