@@ -43,7 +43,10 @@ void expect(const std::string& text, const char* part) {
 }
 
 void the_built_in_rules_pass_their_own_tests(void**) {
-  const auto rules = Ruleset::load("default", "");
+  // From the packs' text: what programs load at their start has left the tests behind.
+  const auto set = read_packs("", {});
+  assert_true(set.has_value());
+  const auto rules = Ruleset::build("default", set->packs);
   assert_true(rules.has_value());
   TestTotals totals;
   const auto failed = run_rule_tests(**rules, "", &totals);
