@@ -238,7 +238,7 @@ install_list = \
   $(foreach f,$(handoff_bin) $(addprefix $(srcdir)/,$(call src,epilog/nvab-epilog epilog/nvab-epilogctld epilog/nvab-jobcomp)), \
     $(libexecdir)/nvab:755:$(f)) \
   $(foreach f,$(plugin),$(slurmlibdir):755:$(f)) \
-  $(foreach f,$(addprefix $(srcdir)/,$(call src,epilog/examples/*)),$(sysconfdir)/nvab/examples:644:$(f)) \
+  $(foreach f,$(addprefix $(srcdir)/,$(call src,epilog/examples/* service/examples/*)),$(sysconfdir)/nvab/examples:644:$(f)) \
   $(foreach f,$(man_src),$(mandir)/man$(subst .,,$(suffix $(f))):644:$(srcdir)/$(f))
 word1 = $(word 1,$(subst :, ,$(1)))
 word2 = $(word 2,$(subst :, ,$(1)))

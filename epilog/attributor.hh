@@ -22,12 +22,15 @@ class Session {
   virtual Result<Submitted> submit(const Observation& observation) = 0;
   // On all that was submitted; may be asked again after more.
   virtual Result<Verdict> attribution() = 0;
+  // Whether lines that our rules do not select must be submitted, too: it judges by other rules.
+  virtual bool wants_everything() const { return false; }
 };
 
 // What opening came to: a session, or the id of the one that somebody else holds.
 struct OpenedSession {
   std::unique_ptr<Session> session;  // null: conflict
   std::string attributor_id;
+  Error conflict;  // what the service answered, with code conflict; empty where there is none
 };
 
 class Attributor {

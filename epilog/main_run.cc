@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/file.hh"
+#include "epilog/interrupt.hh"
 #include "epilog/run.hh"
 
 namespace {
@@ -67,7 +68,13 @@ int main(int argc, char** argv) {
   // A closed pipe is an error of that output, not the end of the others.
   ::signal(SIGPIPE, SIG_IGN);
   try {
-    return run(argc, argv);
+    const int code = run(argc, argv);
+    // What was begun elsewhere is ended by now; whoever sent the signal sees that it worked.
+    if (const int signal = interrupted_by(); signal != 0) {
+      std::fflush(nullptr);
+      ::raise(signal);
+    }
+    return code;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "nvab-run: error: %s\n", error.what());
     return kExitNoOutput;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/base/log.hh"
+#include "epilog/interrupt.hh"
 
 namespace nvab {
 namespace {
@@ -50,7 +51,11 @@ Deadline ContextRun::collector_deadline() const {
 
 void ContextRun::collect(Session& session) {
   if (pipeline_.keeper) pipeline_.keeper->begin(context_, stats_->discovered == 1);
+  // Selecting by our rules is right only where the judge has the same.
+  const bool all_lines =
+      std::exchange(host_.all_lines, host_.all_lines || session.wants_everything());
   for (const NamedCollector& collector : pipeline_.collectors) {
+    if (interrupted_by() != 0) break;
     CollectionReports reports = run_collector(collector, context_, session, pipeline_.keeper.get(),
                                               host_, collector_deadline());
     if (reports.connector.status != ConnectorStatus::ok &&
@@ -61,6 +66,7 @@ void ContextRun::collect(Session& session) {
     connector_reports_.push_back(std::move(reports.connector));
     ingestion_reports_.push_back(std::move(reports.ingestion));
   }
+  host_.all_lines = all_lines;
 }
 
 std::string ContextRun::write(const AttributionResult& result) {
@@ -99,7 +105,7 @@ ContextSummary ContextRun::conclude(Session& session) {
 
 ContextSummary ContextRun::run() {
   ++stats_->attempted;
-  if (pipeline_.deadline.passed()) {
+  if (pipeline_.deadline.passed() || interrupted_by() != 0) {
     ++stats_->failed;
     return summary(ContextStatus::failed, "the time of the run was over");
   }
@@ -110,11 +116,16 @@ ContextSummary ContextRun::run() {
   }
   if (!opened->session) {
     ++stats_->conflicted;
-    ContextSummary conflict = summary(ContextStatus::conflicted, "");
+    ContextSummary conflict =
+        summary(ContextStatus::conflicted, std::move(opened->conflict.message));
     conflict.attributor_id = opened->attributor_id;
     return conflict;
   }
   collect(*opened->session);
+  if (interrupted_by() != 0) {
+    ++stats_->failed;
+    return summary(ContextStatus::failed, "the run was told to end");
+  }
   return conclude(*opened->session);
 }
 

@@ -11,8 +11,11 @@
 
 #include "common/base/build_info.hh"
 #include "common/base/file.hh"
+#include "common/base/text.hh"
 #include "common/engine/ruleset.hh"
+#include "epilog/attributor_http.hh"
 #include "epilog/connector.hh"
+#include "epilog/interrupt.hh"
 #include "epilog/output/bundle.hh"
 #include "epilog/pipeline.hh"
 #include "epilog/progress.hh"
@@ -39,6 +42,7 @@ Result<Settings> load_settings(const std::string& config, const RunOptions& opti
   if (!options.format.empty()) loader.set("output", "stdout", "format", options.format, "--format");
   if (options.explain) loader.set("output", "stdout", "explain", "true", "--explain");
   if (options.strict) loader.set("run", "", "strict", "true", "--strict");
+  if (options.join) loader.set("run", "", "join", "true", "--join");
   auto settings = loader.finish();
   if (settings) {
     for (const std::string& warning : settings->warnings()) log_warning(warning);
@@ -178,6 +182,32 @@ Result<void> Assembly::fill(Pipeline* pipeline) {
   return {};
 }
 
+// Who judges: the service that the settings name, else the engine here.
+Result<std::unique_ptr<Attributor>> open_attributor(const ComponentSettings& run,
+                                                    const Ruleset& rules) {
+  if (run.text("service_url").empty()) return make_embedded_attributor(rules);
+  ServiceOptions options;
+  options.url = run.text("service_url");
+  options.ruleset = run.text("ruleset");
+  options.join = run.flag("join");
+  options.http.timeout = run.duration("service_timeout");
+  options.http.ca_file = run.text("service_ca");
+  options.http.client_certificate = run.text("service_certificate");
+  options.http.client_key = run.text("service_key");
+  if (const std::string& path = run.text("service_token_file"); !path.empty()) {
+    constexpr std::size_t kMaxToken = 16 * 1024;
+    const auto token = read_file(path, kMaxToken);
+    if (!token) return fail("run.service_token_file", token.error());
+    options.token = trim(*token);
+    if (options.token.find_first_of("\r\n") != std::string::npos) {
+      return fail(Error::Code::malformed, "run.service_token_file: wants one line");
+    }
+  }
+  // Sessions elsewhere are ended also when we are told to go.
+  catch_interrupts();
+  return make_http_attributor(std::move(options), rules.name().digest);
+}
+
 RunSummary failed_run(std::string name, int exit_code, const Error& error) {
   RunSummary summary;
   summary.name = std::move(name);
@@ -213,7 +243,9 @@ RunSummary run_with(const std::string& config, const RunOptions& options) {
   host.all_lines = options.all_lines;
   Pipeline pipeline;
   pipeline.name = name;
-  pipeline.attributor = make_embedded_attributor(**rules);
+  auto attributor = open_attributor(settings->section("run"), **rules);
+  if (!attributor) return failed_run(name, kExitConfiguration, attributor.error());
+  pipeline.attributor = std::move(*attributor);
   if (auto done = Assembly(*settings, options, host, true).fill(&pipeline); !done) {
     const bool is_usage = config.empty() && done.error().code != Error::Code::malformed;
     return failed_run(name, is_usage ? kExitUsage : kExitConfiguration, done.error());

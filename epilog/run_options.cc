@@ -104,6 +104,9 @@ void add_how(CLI::App& app, Raw& raw) {
                  "Write what the runs did to this file, as JSON")
       ->type_name("FILE")
       ->group(group);
+  app.add_flag("--join", options.join,
+               "With a service: post into the session that another client has opened")
+      ->group(group);
   app.add_flag("--strict", options.strict, "Exit 4 when the evidence about a job was not complete")
       ->group(group);
   app.add_flag("--exit-code-by-action", options.exit_code_by_action,

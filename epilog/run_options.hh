@@ -27,6 +27,7 @@ struct RunOptions {
   std::string format;  // "", "auto", "text", "json"
   bool explain = false;
   bool strict = false;
+  bool join = false;
   std::string save_bundle;  // folder; empty: none
   bool redact = false;
   bool all_lines = false;  // --lines all

@@ -37,6 +37,16 @@ compare() { # PROGRAM PAGE; help on stdin
   for command in list show lint test explain; do "$obj/nvab-rules" "$command" --help; done
 } | compare nvab-rules "$src/man/nvab-rules.1"
 
+"$obj/nvab-service" --help | compare nvab-service "$src/man/nvab-service.8"
+for word in $("$obj/nvab-service" --show-config --state memory | sed -n 's/^#\{0,1\} *\([a-z_]*\) = .*/\1/p'); do
+  grep -qx ".It Li $word" "$src/man/nvab-service.8" || complain "man/nvab-service.8 does not say what $word is"
+done
+for code in $(sed -n 's/.*{P::[a-z_]*, [0-9]*, "\([a-z_]*\)".*/\1/p' "$src/service/problem.cc"); do
+  grep -qx ".It Li $code" "$src/man/nvab-service.8" || complain "man/nvab-service.8 does not list the error $code"
+done
+"$obj/nvab-service" --show-config --config "$src/service/examples/nvab-service.conf" >/dev/null ||
+  complain "service/examples/nvab-service.conf is refused"
+
 # "[log.file]  help" opens a section, "    paths  list  help" is a parameter of it.
 page=$src/man/nvab.conf.5
 section=

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// A service that judges, as an Attributor (API v2). Same calls, same verdict as the engine here.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "common/base/http.hh"
+#include "epilog/attributor.hh"
+
+namespace nvab {
+
+struct ServiceOptions {
+  std::string url;  // "http://host:8000", "https://…", "unix:/path"
+  std::string ruleset = "default";
+  std::string token;  // bearer token; empty: none is sent
+  HttpOptions http;
+  bool join = false;  // post into a session that somebody else has opened
+  int attempts = 4;   // of one request
+  Duration first_pause = std::chrono::milliseconds(200);  // before the second; doubles
+};
+
+// `own_digest` is that of the rules by which collectors here select lines. Errors: malformed (the
+// URL), unavailable (no libcurl).
+Result<std::unique_ptr<Attributor>> make_http_attributor(ServiceOptions options,
+                                                         std::string own_digest);
+
+}  // namespace nvab

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// SIGTERM and SIGINT as a word that the run looks at, so that it can end what it began elsewhere
+// (sessions of a service) before it goes.
+#pragma once
+
+namespace nvab {
+
+// From now on the first such signal is only noted; a second one ends the process at once.
+void catch_interrupts();
+// The signal, or 0. Usable from any thread.
+int interrupted_by();
+
+}  // namespace nvab
