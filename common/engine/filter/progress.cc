@@ -67,6 +67,30 @@ bool progressed_after(const Analysis& a, const Event& event) {
   return last != facts.last_line.end() && event.origin.line > 0 && last->second > event.origin.line;
 }
 
+// How long one progress line usually follows the other, from the stream that has most of them.
+std::optional<Duration> usual_interval(const Analysis& a) {
+  struct Span {
+    std::optional<Time> first, last;
+    std::uint32_t count = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Span> spans;
+  for (const Event& event : a.events) {
+    if (event.rule->role != Role::progress || !event.time || !event.counts()) continue;
+    Span& span = spans[{event.origin.stream, event.rule->id}];
+    if (!span.first) span.first = event.time;
+    span.last = event.time;
+    span.count += event.count;
+  }
+  std::optional<Duration> interval;
+  std::uint32_t most = 2;
+  for (const auto& [key, span] : spans) {
+    if (span.count <= most) continue;
+    most = span.count;
+    interval = (*span.last - *span.first) / (span.count - 1);
+  }
+  return interval;
+}
+
 }  // namespace
 
 void read_progress(Analysis& a) {
@@ -75,6 +99,7 @@ void read_progress(Analysis& a) {
     if (event.rule->role != Role::progress || !event.counts()) continue;
     if (!is_drawn_again(&shown, event)) note_progress(&a.progress, event);
   }
+  a.progress.interval = usual_interval(a);
 }
 
 void mark_recovered(Analysis& a) {

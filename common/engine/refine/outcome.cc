@@ -62,9 +62,23 @@ void decide_cancelled(Analysis& a) {
   assume(a, cancelled_by_owner(a.context) ? "user_cancel" : "admin_cancel", known ? 0.9 : 0.55);
 }
 
+// Where no progress line is known or dated, the last stamp of the program's own output; a handful
+// of lines says nothing.
+std::optional<Time> last_sign_of_life(const Analysis& a) {
+  constexpr std::uint64_t kFewLines = 20;
+  if (a.progress.last_time) return a.progress.last_time;
+  std::optional<Time> last;
+  for (const auto& [key, stream] : a.streams) {
+    if (!key.starts_with("applog") || stream.lines < kFewLines || !stream.last) continue;
+    if (!last || *stream.last > *last) last = stream.last;
+  }
+  return last;
+}
+
 std::optional<Duration> silence_before_end(const Analysis& a) {
-  if (!a.progress.last_time || !a.context.end_time) return std::nullopt;
-  return *a.context.end_time - *a.progress.last_time;
+  const std::optional<Time> last = last_sign_of_life(a);
+  if (!last || !a.context.end_time) return std::nullopt;
+  return *a.context.end_time - *last;
 }
 
 bool had_hung(const Analysis& a) {
@@ -81,7 +95,9 @@ void decide_timeout(Analysis& a) {
   const auto is_reason = [&](const Hypothesis& h) {
     if (h.is_slowdown) return true;
     if (is_one_of(h.outcome, {"time_limit", "unknown", "user_cancel"})) return false;
-    return h.confidence >= (hung ? 0.45 : 0.7) && (hung || !a.progress.last_time);
+    const bool infrastructure = domain_of(sub_domain_of(h.outcome)) == Domain::infrastructure;
+    const double enough = hung ? 0.45 : infrastructure ? 0.6 : 0.7;
+    return h.confidence >= enough && (hung || !last_sign_of_life(a));
   };
   if (prefer(a, "the job had stopped before its time limit", is_reason)) return;
   if (hung) {

@@ -164,6 +164,29 @@ bool may_be_a_neighbours(const Analysis& a, const Hypothesis& hypothesis) {
   return !a.placement.owns_mig(gpu, place.mig);
 }
 
+// Of like faults of the machine at different times the job lived through all but the last before it
+// failed; what it lived through only dated progress can mark.
+void prefer_the_last_of_like_faults(Analysis& a) {
+  constexpr Duration kApart = std::chrono::minutes(5);
+  const Hypothesis& best = a.hypotheses.front();
+  const std::optional<Time> end = a.context.end_time;
+  if (domain_of(sub_domain_of(best.outcome)) != Domain::infrastructure || a.progress.last_time ||
+      !end)
+    return;
+  std::optional<Time> time = a.events[static_cast<std::size_t>(best.root)].time;
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < a.hypotheses.size() && time; ++i) {
+    const Event& other = a.events[static_cast<std::size_t>(a.hypotheses[i].root)];
+    const bool alike = other.rule == a.events[static_cast<std::size_t>(best.root)].rule;
+    if (!alike || !other.time || *other.time > *end || *other.time < *time + kApart) continue;
+    time = other.time;
+    last = i;
+  }
+  a.hypotheses[last].confidence = std::max(a.hypotheses[last].confidence, best.confidence);
+  const auto front = a.hypotheses.begin();
+  std::rotate(front, front + static_cast<long>(last), front + static_cast<long>(last) + 1);
+}
+
 // Of hypotheses about as likely as the best one, the one that surely came first goes to the front:
 // what fails later in a job that is already failing is seldom why.
 void prefer_the_first(Analysis& a) {
@@ -221,7 +244,9 @@ void rank_hypotheses(Analysis& a) {
   std::sort(a.hypotheses.begin(), a.hypotheses.end(), [](const Hypothesis& l, const Hypothesis& r) {
     return std::make_tuple(-l.confidence, l.root) < std::make_tuple(-r.confidence, r.root);
   });
+  if (a.hypotheses.empty()) return;
   prefer_the_first(a);
+  prefer_the_last_of_like_faults(a);
 }
 
 }  // namespace nvab
