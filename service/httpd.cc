@@ -391,7 +391,8 @@ std::size_t keep_escapes(void* /*cls*/, MHD_Connection* /*mhd*/, char* text) {
   return std::string_view(text).size();
 }
 
-void on_log(void* /*cls*/, const char* format, va_list arguments) {
+__attribute__((format(printf, 2, 0))) void on_log(void* /*cls*/, const char* format,
+                                                  va_list arguments) {
   char text[512];
   std::vsnprintf(text, sizeof(text), format, arguments);
   log_debug(std::string("libmicrohttpd: ") + std::string(trim(text)));
