@@ -128,7 +128,7 @@ MHD_Result send_response(MHD_Connection* mhd, RequestState& state, Response resp
   MHD_Response* made = MHD_create_response_from_buffer_with_free_callback_cls(
       size, body->data(), free_body, body.get());
   if (made == nullptr) return MHD_NO;
-  body.release();  // the library's from here on
+  static_cast<void>(body.release());  // the library's from here on
   if (response.status != 204 && response.status != 304) {
     MHD_add_response_header(made, "Content-Type", std::string(response.content_type).c_str());
   }
@@ -314,6 +314,8 @@ void* on_first_line(void* /*cls*/, const char* uri, MHD_Connection* /*mhd*/) {
   });
 }
 
+// The library says which parameters.
+// NOLINTNEXTLINE(readability-function-size)
 MHD_Result on_request(void* cls, MHD_Connection* mhd, const char* /*url*/, const char* method,
                       const char* /*version*/, const char* data, std::size_t* size, void** kept) {
   return guard<MHD_Result>(MHD_NO, [&] {
