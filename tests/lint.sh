@@ -4,8 +4,9 @@
 # Runs them all and names each that failed; `make lint` adds clang-tidy.
 set -u
 
-# The house rule asks why above 300 lines and refuses more than this.
+# The house rule asks why above 300 lines and refuses more than this; a table of test cases may go on.
 max_file_lines=500
+max_test_lines=700
 
 if git rev-parse --git-dir >/dev/null 2>&1; then
   files=$(git ls-files --cached --others --exclude-standard | while read -r f; do [ -f "$f" ] && [ ! -L "$f" ] && echo "$f"; done)
@@ -65,8 +66,9 @@ licences() {
 
 sizes() {
   bad=$(matching '\.(cc|hh|c|h)$' | while read -r f; do
-    lines=$(wc -l <"$f")
-    [ "$lines" -le "$max_file_lines" ] || echo "$f has $lines lines; split it (limit $max_file_lines)"
+    lines=$(wc -l <"$f") limit=$max_file_lines
+    case $f in tests/*) limit=$max_test_lines ;; esac
+    [ "$lines" -le "$limit" ] || echo "$f has $lines lines; split it (limit $limit)"
   done)
   [ -z "$bad" ] || { echo "$bad"; return 1; }
 }
@@ -75,7 +77,7 @@ sizes() {
 spelling() {
   have codespell || return 1
   printf '%s\n' "$files" |
-    grep -vE '^(LICENSE|common/engine/rules/|tests/(scenarios|data|fuzz/corpus)/)' | xargs codespell
+    grep -vE '^(LICENSE|common/engine/(rules/|common_grams\.hh)|tests/(scenarios|data|fuzz/corpus)/)' | xargs codespell
 }
 
 c_code() {

@@ -99,8 +99,8 @@ Statement& Statement::bind(int parameter, double value) {
 
 Statement& Statement::bind_blob(int parameter, std::string_view bytes) {
   const char* data = bytes.data() != nullptr ? bytes.data() : "";
-  const int status = sqlite3_bind_blob64(statement_.get(), parameter, data, bytes.size(),
-                                         SQLITE_TRANSIENT);
+  const int status =
+      sqlite3_bind_blob64(statement_.get(), parameter, data, bytes.size(), SQLITE_TRANSIENT);
   if (bind_status_ == SQLITE_OK) bind_status_ = status;
   return *this;
 }

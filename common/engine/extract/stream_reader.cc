@@ -225,8 +225,8 @@ void StreamReader::Impl::handle(std::string_view piece, std::size_t begin, std::
   Line line = parse(raw, offset + begin);
   line.number = number_of(piece, begin);
   line.text.is_candidate = candidate;
-  line.text.is_progress = !candidate && blocks.any_open() && is_sampled(line.offset) &&
-                          rules.may_be_progress(raw);
+  line.text.is_progress =
+      !candidate && blocks.any_open() && is_sampled(line.offset) && rules.may_be_progress(raw);
   if (candidate || blocks.any_open()) {
     const StreamLine part{line.writer, line.rank, line.text, line.offset};
     if (blocks.take(part, [&] { return entry_of(line); })) return;
