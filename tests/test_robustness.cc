@@ -56,6 +56,9 @@ constexpr std::pair<std::string_view, std::string_view> kLookAlikes[] = {
     {"gpu-illegal-access-caused-by-dbe", "an illegal access without a kernel log is the program's"},
     {"gpu-lost-without-xid-nvidia-smi",
      "a fatal error's banner without its message is the program's"},
+    {"storage-nfs-hiccup-then-user-error",
+     "without the error, a server that does not answer is why"},
+    {"storage-nfs-trouble-elsewhere", "without the error, a server that does not answer is why"},
     {"gpu-same-sm-over-requeues", "one misaligned access without a kernel log is the program's"},
 };
 

@@ -96,7 +96,7 @@ void decide_timeout(Analysis& a) {
     if (h.is_slowdown) return true;
     if (is_one_of(h.outcome, {"time_limit", "unknown", "user_cancel"})) return false;
     const bool infrastructure = domain_of(sub_domain_of(h.outcome)) == Domain::infrastructure;
-    const double enough = hung ? 0.45 : infrastructure ? 0.6 : 0.7;
+    const double enough = hung ? 0.45 : infrastructure ? 0.45 : 0.7;
     return h.confidence >= enough && (hung || !last_sign_of_life(a));
   };
   if (prefer(a, "the job had stopped before its time limit", is_reason)) return;

@@ -164,6 +164,13 @@ bool may_be_a_neighbours(const Analysis& a, const Hypothesis& hypothesis) {
   return !a.placement.owns_mig(gpu, place.mig);
 }
 
+// Trouble of the machine that jobs often survive, and that nothing in this one is seen to follow from.
+bool is_a_hiccup_so_far(const Hypothesis& hypothesis, const Rule& rule, std::size_t effects) {
+  constexpr int kOftenSurvived = 75;
+  return effects == 0 && rule.strength < kOftenSurvived &&
+         domain_of(sub_domain_of(hypothesis.outcome)) == Domain::infrastructure;
+}
+
 // Of like faults of the machine at different times the job lived through all but the last before it
 // failed; what it lived through only dated progress can mark.
 void prefer_the_last_of_like_faults(Analysis& a) {
@@ -240,6 +247,7 @@ void rank_hypotheses(Analysis& a) {
     hypothesis.confidence = (1.0 - doubt) * left_by_distance(a, hypothesis, effects);
     if (root.rule->generic) hypothesis.confidence *= 0.95;
     if (may_be_a_neighbours(a, hypothesis)) hypothesis.confidence *= 0.33;
+    if (is_a_hiccup_so_far(hypothesis, *root.rule, effects)) hypothesis.confidence *= 0.65;
   }
   std::sort(a.hypotheses.begin(), a.hypotheses.end(), [](const Hypothesis& l, const Hypothesis& r) {
     return std::make_tuple(-l.confidence, l.root) < std::make_tuple(-r.confidence, r.root);
