@@ -49,17 +49,28 @@ std::uint32_t LiteralFilter::add(std::string_view literal, std::size_t offset) {
   return hash;
 }
 
-std::uint32_t LiteralFilter::add_short(std::string_view literal, std::size_t offset) {
-  const std::uint32_t hash = short_hash_of(load(literal.substr(offset, kShortRun), 0));
-  short_runs_.set(hash);
-  has_short_ = true;
-  return hash;
+void LiteralFilter::add_alone(std::uint64_t word) {
+  runs_.set(hash_of(word));
+  alone_.set(hash_of(word));
+}
+
+std::uint32_t LiteralFilter::add_open_end(std::string_view literal, std::size_t offset) {
+  const std::uint64_t known = load(literal.substr(offset, kKnown), 0);
+  for (std::uint64_t byte = 0; byte < 256; ++byte) {
+    add_alone((known & 0xFFFFFFFFU) | ((byte << 32) | kFold));
+  }
+  return known_hash_of(known);
+}
+
+std::uint32_t LiteralFilter::add_open_start(std::string_view literal, std::size_t offset) {
+  const std::uint64_t known = load(literal.substr(offset, kKnown), 0);
+  for (std::uint64_t byte = 0; byte < 256; ++byte) add_alone((known << 8 | byte) | kFold);
+  return known_hash_of(known);
 }
 
 std::size_t LiteralFilter::collect(std::string_view bytes, std::size_t from, Places* places) const {
   places->base = from;
   places->count = 0;
-  if (has_short_) return collect_with_short(bytes, from, places);
   // Places are counted in 32 bits.
   constexpr std::size_t kMost = 1U << 30;
   const std::string_view part = bytes.substr(0, std::min(bytes.size(), from + kMost));
@@ -82,23 +93,11 @@ std::size_t LiteralFilter::collect_scalar(std::string_view bytes, std::size_t fr
       add_place(at + i * kStride, test(load_eight(bytes.data() + at + i * kStride)));
     }
   }
-  for (; at + kRun <= bytes.size() && !places->is_full(); at += kStride) {
+  // A run may reach over the end of the text as it may over that of its literal.
+  for (; at + kKnown <= bytes.size() && !places->is_full(); at += kStride) {
     add_place(at, test(load(bytes, at)));
   }
-  return at + kRun <= bytes.size() ? at : bytes.size();
-}
-
-std::size_t LiteralFilter::collect_with_short(std::string_view bytes, std::size_t from,
-                                              Places* places) const {
-  std::size_t at = from;
-  for (; at + kShortRun <= bytes.size() && !places->is_full(); ++at) {
-    const std::uint64_t word = load(bytes, at);
-    const std::size_t place = at - from;
-    const bool found = (place % kStride == 0 && test(word) != 0) ||
-                       (place % kShortStride == 0 && short_runs_.test(short_hash_of(word)) != 0);
-    if (found) places->at[places->count++] = static_cast<std::uint32_t>(place);
-  }
-  return at + kShortRun <= bytes.size() ? at : bytes.size();
+  return at + kKnown <= bytes.size() ? at : bytes.size();
 }
 
 // Keeps the places whose surroundings were added, too; and those at the ends, where eight bytes

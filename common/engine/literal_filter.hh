@@ -16,16 +16,17 @@ class LiteralFilter {
  public:
   static constexpr std::size_t kRun = 5;
   static constexpr std::size_t kStride = 3;
-  static constexpr std::size_t kShortRun =
-      4;  // of literals with less than kRun + kStride - 1 bytes
-  static constexpr std::size_t kShortStride = 2;
+  static constexpr std::size_t kKnown = 4;  // bytes of a run that reaches over its literal's edge
 
   LiteralFilter();
 
   // Adds the run at `offset` of a literal; its hash.
   std::uint32_t add(std::string_view literal, std::size_t offset);
-  std::uint32_t add_short(std::string_view literal, std::size_t offset);
-  bool has_short() const { return has_short_; }
+  // Adds runs of which only kKnown bytes are in the literal, those at `offset`, and any byte
+  // follows or stands before; the hash of the known bytes. A literal of less than kRun + kStride -
+  // 1 bytes has some; each fills the bitmap as much as a hundred others.
+  std::uint32_t add_open_end(std::string_view literal, std::size_t offset);
+  std::uint32_t add_open_start(std::string_view literal, std::size_t offset);
 
   // Places found by one call, ascending.
   struct Places {
@@ -56,8 +57,8 @@ class LiteralFilter {
     const auto fifth = static_cast<std::uint32_t>(word >> 32 & 0xFF);
     return (low ^ fifth << kFifthShift) * kFactor;
   }
-  static std::uint32_t short_hash_of(std::uint64_t word) {
-    return static_cast<std::uint32_t>(word) * kShortFactor;
+  static std::uint32_t known_hash_of(std::uint64_t word) {
+    return static_cast<std::uint32_t>(word) * kKnownFactor;
   }
 
  private:
@@ -77,7 +78,7 @@ class LiteralFilter {
   static constexpr unsigned kBits = 19;  // 64 KiB: fits the second cache beside the text
   static constexpr unsigned kAroundBits = 17;
   static constexpr std::uint32_t kFactor = 0x9E3779B1U;
-  static constexpr std::uint32_t kShortFactor = 0x85EBCA6BU;
+  static constexpr std::uint32_t kKnownFactor = 0x85EBCA6BU;
   static constexpr unsigned kFifthShift = 13;
   static constexpr std::uint64_t kFold = 0x2020202020202020U;
   static constexpr std::size_t kBefore = 3;  // a run that ends its literal is seen with these
@@ -98,14 +99,12 @@ class LiteralFilter {
 
   std::size_t collect_wide(std::string_view bytes, std::size_t from, Places* places) const;
   std::size_t collect_scalar(std::string_view bytes, std::size_t from, Places* places) const;
-  std::size_t collect_with_short(std::string_view bytes, std::size_t from, Places* places) const;
+  void add_alone(std::uint64_t word);
   void look_around(std::string_view bytes, Places* places) const;
 
   Bitmap<kBits> runs_;
   // Eight bytes from the run on, or from kBefore before it; and runs of literals that have neither.
   Bitmap<kAroundBits> ahead_, behind_, alone_;
-  Bitmap<15> short_runs_;
-  bool has_short_ = false;
   bool wide_ = false;  // the machine has AVX2
 };
 

@@ -57,7 +57,7 @@ double value_of(const Literal& piece) {
   double bits = rarity_bits(clipped.text);
   if (clipped.caseless) bits *= 0.85;  // more texts match it
   if (std::any_of(clipped.text.begin(), clipped.text.end(), is_fragile)) bits /= 2;
-  if (clipped.text.size() < kGood) bits /= 2;
+  if (clipped.text.size() < kGood) bits *= 0.7;
   return std::min(bits, 60.0);
 }
 
@@ -98,14 +98,20 @@ double value_of(const LiteralSet& set, std::size_t min_length) {
 const LiteralSet* best_set(const LiteralInfo& info, std::size_t min_length) {
   const LiteralSet* best = nullptr;
   double best_value = 0;
-  auto consider = [&](const LiteralSet& set) {
-    const double value = value_of(set, min_length);
+  auto consider = [&](const LiteralSet& set, std::size_t shortest) {
+    const double value = value_of(set, shortest);
     if (value <= best_value) return;
     best_value = value;
     best = &set;
   };
-  for (const LiteralSet& set : info.required) consider(set);
-  if (info.exact) consider(*info.exact);
+  auto consider_all = [&](std::size_t shortest) {
+    for (const LiteralSet& set : info.required) consider(set, shortest);
+    if (info.exact) consider(*info.exact, shortest);
+  };
+  // Short ones only where there is nothing rare beside them: they slow the whole scan down.
+  constexpr double kRareEnough = 20;
+  consider_all(std::max(min_length, kGood));
+  if (best_value < kRareEnough) consider_all(min_length);
   return best;
 }
 
@@ -115,7 +121,6 @@ LiteralInfo unite(std::vector<LiteralInfo> branches) {
   out.exact = exact_union(branches);
   LiteralSet required;
   for (const LiteralInfo& branch : branches) {
-    // Short ones only when there is nothing else: one short branch spoils the union.
     const LiteralSet* best = best_set(branch, kMinLiteral);
     if (!best) best = best_set(branch, 1);
     if (!best) return out;
