@@ -32,6 +32,8 @@ struct Host {
   ProgressMeter* progress = nullptr;
   // Every line becomes an entry, not only those that rules select (--lines all).
   bool all_lines = false;
+  // Folder where the plugin writes task records.
+  std::string spool;
 };
 
 }  // namespace nvab

@@ -10,6 +10,8 @@ namespace nvab {
 extern const EcaComponent eca_slurm;
 extern const EcaComponent eca_static;
 extern const CollectorComponent log_file;
+extern const CollectorComponent log_job;
+extern const CollectorComponent log_kernel;
 extern const CollectorComponent log_task_exits;
 extern const CollectorComponent log_flight_recorder;
 extern const CollectorComponent metric_file;
@@ -19,8 +21,8 @@ extern const OutputComponent output_stdout;
 namespace {
 
 constexpr const EcaComponent* kEca[] = {&eca_slurm, &eca_static};
-constexpr const CollectorComponent* kCollectors[] = {&log_file, &log_task_exits,
-                                                     &log_flight_recorder, &metric_file};
+constexpr const CollectorComponent* kCollectors[] = {
+    &log_file, &log_job, &log_kernel, &log_task_exits, &log_flight_recorder, &metric_file};
 constexpr const OutputComponent* kOutputs[] = {&output_stdout, &output_sqlite};
 
 std::vector<ComponentSpec> gather_specs() {

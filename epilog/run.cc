@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <utility>
@@ -28,7 +29,18 @@ namespace {
 
 std::string site_config() { return std::string(build_info().sysconf_dir) + "/nvab-run.toml"; }
 
-Result<Settings> load_settings(const std::string& config, const RunOptions& options) {
+// Slurm jobs without a word about where evidence is: what any host has is taken.
+bool wants_plain_host(const Settings& settings) {
+  const auto sources = settings.active("eca");
+  const bool is_slurm = std::any_of(sources.begin(), sources.end(), [](const auto* source) {
+    return source->spec().name == "slurm";
+  });
+  return is_slurm && settings.active("log").empty() && settings.active("metric").empty();
+}
+
+// `implied`: components of the framework log that take part unless they are disabled.
+Result<Settings> read_settings(const std::string& config, const RunOptions& options,
+                               std::span<const char* const> implied) {
   SettingsLoader loader(all_specs());
   if (!config.empty()) loader.read_file(config);
   loader.read_environment(environ);
@@ -39,11 +51,20 @@ Result<Settings> load_settings(const std::string& config, const RunOptions& opti
     loader.set("eca", "slurm", setting.param, setting.value, setting.option);
   }
   loader.imply("output", "stdout");
+  for (const char* component : implied) loader.imply("log", component);
   if (!options.format.empty()) loader.set("output", "stdout", "format", options.format, "--format");
   if (options.explain) loader.set("output", "stdout", "explain", "true", "--explain");
   if (options.strict) loader.set("run", "", "strict", "true", "--strict");
   if (options.join) loader.set("run", "", "join", "true", "--join");
-  auto settings = loader.finish();
+  return loader.finish();
+}
+
+Result<Settings> load_settings(const std::string& config, const RunOptions& options) {
+  constexpr const char* kPlainHost[] = {"job", "task_exits", "kernel"};
+  auto settings = read_settings(config, options, {});
+  if (settings && options.replay.empty() && wants_plain_host(*settings)) {
+    settings = read_settings(config, options, kPlainHost);
+  }
   if (settings) {
     for (const std::string& warning : settings->warnings()) log_warning(warning);
   }
@@ -241,6 +262,7 @@ RunSummary run_with(const std::string& config, const RunOptions& options) {
   host.rules = rules->get();
   host.progress = progress.get();
   host.all_lines = options.all_lines;
+  host.spool = settings->section("run").text("spool");
   Pipeline pipeline;
   pipeline.name = name;
   auto attributor = open_attributor(settings->section("run"), **rules);

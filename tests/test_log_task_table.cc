@@ -54,6 +54,29 @@ void the_lines_of_a_task_become_one_exit(void**) {
   assert_string_equal(format_rfc3339(*task.end).c_str(), "2026-04-01T08:10:00.250Z");
 }
 
+void it_is_kept_where_output_went(void**) {
+  const ExecutionContext context = job("77");
+  TaskTable table(context);
+  table.add_line(one_line(kStart));
+  table.add_line(one_line(line("step", R"("time":"2026-04-01T08:00:00.000000Z","boot_id":"b-1")")));
+  const auto streams = table.streams();
+  assert_int_equal(streams.size(), 1);
+  assert_true(streams[0].kind == TaskStream::Kind::file);
+  assert_string_equal(streams[0].path.c_str(), "/out/5.log");
+  assert_int_equal(streams[0].ino, 2);
+  assert_int_equal(streams[0].task, 5);
+  assert_string_equal(streams[0].boot_id.c_str(), "b-1");
+}
+
+void of_one_step_only_its_tasks_count(void**) {
+  for (const auto& [id, count] : {std::pair("77.0", 1), std::pair("77.1", 0)}) {
+    const ExecutionContext context = job(id);
+    TaskTable table(context);
+    table.add_line(one_line(kStart));
+    assert_int_equal(table.tasks().size(), count);
+  }
+}
+
 void visible_devices_count_among_those_that_were_given(void**) {
   const ExecutionContext context = job("77");
   TaskTable table(context);
@@ -135,6 +158,8 @@ void lines_are_whole_at_every_chunk_size_and_long_ones_are_skipped(void**) {
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(the_lines_of_a_task_become_one_exit),
+      cmocka_unit_test(it_is_kept_where_output_went),
+      cmocka_unit_test(of_one_step_only_its_tasks_count),
       cmocka_unit_test(visible_devices_count_among_those_that_were_given),
       cmocka_unit_test(other_jobs_and_broken_lines_are_counted),
       cmocka_unit_test(an_array_task_is_found_by_its_array_id),

@@ -56,6 +56,12 @@ struct JobFiles {
   // As submitted, with %j and the like; empty where not given or not known.
   std::string stdout_pattern, stderr_pattern;
   std::string submit_line;  // "sbatch -o x.out job.sh", quoting lost
+  struct Step {
+    std::string id, submit_line;  // "0", "srun -o %t.out prog"
+    int ntasks = 0;
+    std::vector<std::string> nodes;
+  };
+  std::vector<Step> steps;  // those that srun started
   std::string batch_node;   // where the script ran
   bool is_batch = false;    // it has a script, and so files of its own
 };

@@ -199,6 +199,10 @@ void put_files(const Attempt& attempt, JobFiles* files) {
     files->array_job_id = job.id.job;
     files->array_task_id = *job.id.array_task;
   }
+  for (const SacctRow& step : attempt.steps) {
+    if (step.submit_line.empty()) continue;
+    files->steps.push_back({step.id.step, step.submit_line, step.ntasks.value_or(1), step.nodes});
+  }
   files->batch_node = first_node_of(attempt.steps, "batch");
   files->is_batch = !files->batch_node.empty();
   // A script that could not be started has no step; whoever used sbatch had a script.
@@ -315,6 +319,7 @@ void add_component(const SlurmRun& run, SlurmRun* whole) {
   if (part.start_time && (!c.start_time || *part.start_time < *c.start_time)) {
     c.start_time = part.start_time;
   }
+  c.files.steps.insert(c.files.steps.end(), part.files.steps.begin(), part.files.steps.end());
   if (whole->waits_for.empty()) whole->waits_for = run.waits_for;
   whole->lacks_identity = whole->lacks_identity || run.lacks_identity;
   whole->raw_ids.push_back(run.raw_ids.front());
@@ -339,6 +344,7 @@ SlurmRun join_components(const std::vector<SlurmRun>& components) {
   c.other_ids.clear();
   c.ntasks.reset();
   c.gpus_per_node.reset();
+  c.files.steps.clear();
   whole.raw_ids.clear();
   for (const SlurmRun& run : components) c.steps.push_back(component_step(run, leader));
   for (const SlurmRun& run : components) add_component(run, &whole);

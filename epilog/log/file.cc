@@ -116,6 +116,7 @@ class LogFile final : public Collector {
 };
 
 SourceFiles LogFile::find(const ExecutionContext& context) const {
+  if (options_.found) return *options_.found;
   FileSearch search;
   search.paths = options_.paths;
   search.base = options_.base;
@@ -127,13 +128,15 @@ SourceFiles LogFile::find(const ExecutionContext& context) const {
 
 Result<void> LogFile::read(const SourceFile& file, const ExecutionContext& context,
                            ObservationBatch* batch, Totals* totals) {
-  auto fd = open_regular(file.path);
+  auto fd = open_source(file);
   if (!fd) return tl::unexpected<Error>(fd.error());
   if (host_.progress != nullptr) host_.progress->begin_file(file.path);
 
   const Probe probe = probe_file(*fd);
   StreamInfo stream = probe_stream(file.stream, options_.source, probe.head, probe.tail, context);
+  if (!file.node.empty()) stream.node = file.node;
   if (stream.node.empty()) stream.node = options_.node;
+  if (file.task && !stream.rank) stream.task = file.task;
   StreamReader reader(
       *host_.rules, std::move(stream), [&](LogEntry&& entry) { batch->add(std::move(entry)); },
       host_.all_lines);

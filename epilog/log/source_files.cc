@@ -2,6 +2,7 @@
 // Walks folders without following what leads out of them, and finds rotated siblings.
 #include "epilog/log/source_files.hh"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -171,6 +172,28 @@ SourceFiles Search::run() {
 }
 
 }  // namespace
+
+Result<Fd> open_source(const SourceFile& file) {
+  constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  Fd fd(::open(file.path.c_str(), kFlags | (file.follow_link ? 0 : O_NOFOLLOW)));
+  const int error_number = errno;
+  if (!fd && error_number == ELOOP) {
+    return fail(Error::Code::conflict, "a link lies where the file was");
+  }
+  if (!fd) return tl::unexpected(from_errno(error_number, "opening it"));
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return tl::unexpected(from_errno(errno, "looking at it"));
+  if (!S_ISREG(status.st_mode)) {
+    return fail(Error::Code::unsupported, "it is not a regular file");
+  }
+  const bool same_file = !file.identity || status.st_ino == file.identity->ino;
+  const bool same_device =
+      !file.identity || !file.identity->dev || status.st_dev == *file.identity->dev;
+  if (!same_file || !same_device) {
+    return fail(Error::Code::conflict, "another file lies there now than the job wrote");
+  }
+  return fd;
+}
 
 SourceFiles find_source_files(const FileSearch& search) { return Search(search).run(); }
 

@@ -2,10 +2,12 @@
 // Which files a list of paths, folders and patterns stands for, and which of them cannot be taken.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "common/base/file.hh"
 #include "common/base/result.hh"
 #include "common/base/time.hh"
 
@@ -15,10 +17,26 @@ namespace nvab {
 inline constexpr std::size_t kMaxSourceFiles = 100'000;
 inline constexpr int kMaxFolderDepth = 8;
 
+// Device and inode, as a trusted witness noted them; without the device where its number means
+// nothing here (another machine's).
+struct FileIdentity {
+  std::optional<std::uint64_t> dev;
+  std::uint64_t ino = 0;
+};
+
 struct SourceFile {
   std::string path;
   std::string stream;  // what citations call it: the path, or the path below `base`
+  // Who writes to it, where that is known beforehand.
+  std::string node = {};
+  std::optional<int> task = {};
+  // Only this file counts, and no link in its place.
+  std::optional<FileIdentity> identity = {};
+  bool follow_link = true;
 };
+
+// Opens it as open_regular() does. Errors besides: conflict, where another file lies in its place.
+Result<Fd> open_source(const SourceFile& file);
 
 struct SkippedFile {
   std::string path;

@@ -6,14 +6,11 @@
 
 #include <utility>
 
-#include "common/base/decode.hh"
-#include "common/base/file.hh"
 #include "common/base/text.hh"
-#include "common/wire/task_record.h"
 #include "epilog/collect_problems.hh"
 #include "epilog/connector.hh"
-#include "epilog/log/line_splitter.hh"
 #include "epilog/log/source_files.hh"
+#include "epilog/log/spool.hh"
 #include "epilog/log/task_table.hh"
 #include "epilog/observation_batch.hh"
 
@@ -27,44 +24,38 @@ class TaskExits final : public Collector {
   CollectOutcome collect(const ExecutionContext& context, ObservationSink& sink) override;
 
  private:
-  Result<void> read(const std::string& path, TaskTable* table);
+  SourceFiles find(const ExecutionContext& context) const;
 
   TaskExitsOptions options_;
   Host& host_;
 };
 
-Result<void> TaskExits::read(const std::string& path, TaskTable* table) {
-  auto fd = open_regular(path);
-  if (!fd) return tl::unexpected<Error>(fd.error());
-  LineSplitter lines(NVAB_TASK_LINE_MAX);
-  const auto add = [&](std::string_view line) { table->add_line(line); };
-  bool in_time = true;
-  const auto decoded = decode_file(*fd, [&](std::string_view block) {
-    lines.feed(block, add);
-    in_time = !host_.deadline.passed();
-    return in_time;
-  });
-  lines.finish(add);
-  if (!decoded) return tl::unexpected<Error>(decoded.error());
-  if (!in_time) return fail(Error::Code::timeout, "the time for reading was over");
-  if (lines.skipped() > 0) {
-    return fail(Error::Code::malformed,
-                fmt::format("{} lines are longer than any task record", lines.skipped()));
+// The files that were given, or those of this run in the spool.
+SourceFiles TaskExits::find(const ExecutionContext& context) const {
+  if (!options_.paths.empty()) {
+    FileSearch search;
+    search.paths = options_.paths;
+    return find_source_files(search);
   }
-  return {};
+  SourceFiles found;
+  auto paths = spool_files(host_.spool, context);
+  if (!paths) {
+    found.skipped.push_back({host_.spool, std::move(paths.error())});
+    return found;
+  }
+  for (const std::string& path : *paths) found.files.push_back({path, path});
+  return found;
 }
 
 CollectOutcome TaskExits::collect(const ExecutionContext& context, ObservationSink& sink) {
-  FileSearch search;
-  search.paths = options_.paths;
-  SourceFiles found = find_source_files(search);
+  SourceFiles found = find(context);
   CollectProblems problems;
   for (SkippedFile& skipped : found.skipped) problems.add(skipped.path, std::move(skipped.error));
 
   TaskTable table(context);
   for (const SourceFile& file : found.files) {
     const std::uint64_t malformed_before = table.malformed();
-    if (auto done = read(file.path, &table); !done) {
+    if (auto done = read_task_file(file.path, host_.deadline, &table); !done) {
       problems.add(file.path, std::move(done.error()));
     }
     const std::uint64_t malformed = table.malformed() - malformed_before;
@@ -83,8 +74,8 @@ CollectOutcome TaskExits::collect(const ExecutionContext& context, ObservationSi
 
   CollectOutcome outcome = problems.outcome(count > 0, "file");
   if (outcome.status == ConnectorStatus::no_data && outcome.reason.empty()) {
-    outcome.reason =
-        fmt::format("no task of this job is recorded in {}", join(options_.paths, ", "));
+    outcome.reason = fmt::format("no task of this job is recorded in {}",
+                                 options_.paths.empty() ? host_.spool : join(options_.paths, ", "));
   }
   outcome.details.set("files", Json::of(static_cast<std::int64_t>(found.files.size())));
   outcome.details.set("lines", Json::of(static_cast<std::int64_t>(table.lines())));
@@ -96,14 +87,11 @@ CollectOutcome TaskExits::collect(const ExecutionContext& context, ObservationSi
 constexpr ParamSpec kParams[] = {
     {.name = "paths",
      .type = ParamType::list,
-     .help = "Files, folders and patterns of task records"},
+     .help = "Files, folders and patterns of task records (default: the job's in [run] spool)"},
 };
 
 Result<std::unique_ptr<Collector>> open_log_task_exits(const ComponentSettings& settings,
                                                        Host& host) {
-  if (settings.list("paths").empty()) {
-    return fail(Error::Code::malformed, settings.full_name() + " has no paths");
-  }
   TaskExitsOptions options;
   options.connector = settings.full_name();
   options.paths = settings.list("paths");

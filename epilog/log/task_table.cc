@@ -8,6 +8,7 @@
 
 #include "common/base/text.hh"
 #include "common/wire/task_record.h"
+#include "epilog/eca/job_ids.hh"
 
 namespace nvab {
 namespace {
@@ -29,23 +30,6 @@ std::optional<int> number(const nvab_task_record& record, nvab_task_field field,
                           std::uint32_t value) {
   if (!nvab_task_has(&record, field)) return std::nullopt;
   return static_cast<int>(value);
-}
-
-// "1234", "1234_7" (array task) or "1234+1" (het component); the parts as numbers.
-struct SlurmJobId {
-  long long job = 0;
-  std::optional<long long> array_task, het_offset;
-};
-std::optional<SlurmJobId> parse_job_id(std::string_view text) {
-  const std::size_t end = text.find_first_of("_+");
-  const auto job = parse_int(text.substr(0, end));
-  if (!job || *job < 0) return std::nullopt;
-  SlurmJobId id{*job, {}, {}};
-  if (end == std::string_view::npos) return id;
-  const auto rest = parse_int(text.substr(end + 1));
-  if (!rest) return std::nullopt;
-  (text[end] == '_' ? id.array_task : id.het_offset) = *rest;
-  return id;
 }
 
 // CUDA_VISIBLE_DEVICES as numbers of the node. Where devices are constrained, its numbers count
@@ -77,6 +61,9 @@ bool TaskTable::is_ours(const nvab_task_record& record) const {
   }
   const auto wanted = parse_job_id(context_.job_id);
   if (!wanted) return true;
+  std::uint32_t step = 0;
+  const bool is_one_step = !wanted->step.empty() && nvab_step_number(wanted->step.c_str(), &step);
+  if (is_one_step && step != record.step_id) return false;
   if (wanted->array_task && nvab_task_has(&record, nvab_task_array_task_id)) {
     return record.array_job_id == wanted->job && record.array_task_id == *wanted->array_task;
   }
@@ -125,11 +112,44 @@ void TaskTable::add(const nvab_task_record& record) {
     task.restart_count = restart;
     task.task = static_cast<int>(record.task_id);
     add_task(record, &task);
+    if (record.kind == nvab_task_kind_task_start) {
+      add_stream(record, {step, record.node, restart}, false);
+      add_stream(record, {step, record.node, restart}, true);
+    }
   }
+}
+
+void TaskTable::add_stream(const nvab_task_record& record, const StepKey& key, bool is_stderr) {
+  const nvab_task_field field = is_stderr ? nvab_task_stderr : nvab_task_stdout;
+  if (!nvab_task_has(&record, field) || streams_.size() >= 2 * kMaxTasks) return;
+  const nvab_task_stream& to = is_stderr ? record.stderr_to : record.stdout_to;
+  TaskStream stream;
+  stream.step = std::get<0>(key);
+  stream.node = std::get<1>(key);
+  stream.task = static_cast<int>(record.task_id);
+  stream.is_stderr = is_stderr;
+  stream.kind = static_cast<TaskStream::Kind>(to.type);  // in the same order
+  stream.path = to.path;
+  stream.dev = to.dev;
+  stream.ino = to.ino;
+  streams_.emplace_back(key, std::move(stream));
+}
+
+std::vector<TaskStream> TaskTable::streams() const {
+  std::vector<TaskStream> all;
+  all.reserve(streams_.size());
+  for (const auto& [key, known] : streams_) {
+    TaskStream stream = known;
+    const auto step = steps_.find(key);
+    if (step != steps_.end()) stream.boot_id = step->second.boot_id;
+    all.push_back(std::move(stream));
+  }
+  return all;
 }
 
 void TaskTable::add_step(const nvab_task_record& record, const StepKey& key) {
   NodeStep& step = steps_[key];
+  step.boot_id = record.boot_id;
   step.devices.clear();
   for (std::size_t i = 0; i < record.gpu_device_count; ++i) {
     const nvab_gpu_device& device = record.gpu_devices[i];

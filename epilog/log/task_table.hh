@@ -21,6 +21,18 @@ namespace nvab {
 // Tasks in one table: more than the largest jobs have (one a core).
 inline constexpr std::size_t kMaxTasks = 1'000'000;
 
+// Where descriptor 1 or 2 of a task led when it started.
+struct TaskStream {
+  enum class Kind { file, deleted, pipe, socket, device, other };
+  std::string step, node;
+  int task = 0;
+  bool is_stderr = false;
+  Kind kind = Kind::other;
+  std::string path;  // of a file or device
+  std::uint64_t dev = 0, ino = 0;
+  std::string boot_id;  // of the node, so that `dev` means something; empty: not known
+};
+
 class TaskTable {
  public:
   // Only records of this job count; with an id that is no Slurm job id, all of them do. Records of
@@ -32,6 +44,8 @@ class TaskTable {
 
   // In the order of step, node and task.
   std::vector<TaskExit> tasks() const;
+  // Of the tasks that were seen to start, in no order.
+  std::vector<TaskStream> streams() const;
 
   std::uint64_t lines() const { return lines_; }
   std::uint64_t malformed() const { return malformed_; }
@@ -46,6 +60,7 @@ class TaskTable {
   struct NodeStep {
     std::vector<Device> devices;
     std::vector<std::string> gpus;  // the node's GPUs that the step was given
+    std::string boot_id;
   };
   using StepKey = std::tuple<std::string, std::string, int>;       // step, node, restart
   using TaskKey = std::tuple<std::string, std::string, int, int>;  // step, node, restart, task
@@ -54,11 +69,13 @@ class TaskTable {
   void add(const nvab_task_record& record);
   void add_step(const nvab_task_record& record, const StepKey& key);
   void add_task(const nvab_task_record& record, TaskExit* task);
+  void add_stream(const nvab_task_record& record, const StepKey& key, bool is_stderr);
   void name_gpus(const NodeStep& step, TaskExit* task) const;
 
   const ExecutionContext& context_;
   std::map<StepKey, NodeStep> steps_;
   std::map<TaskKey, TaskExit> tasks_;
+  std::vector<std::pair<StepKey, TaskStream>> streams_;
   std::map<std::pair<std::string, int>, long long> oom_kills_;  // by node and restart
   std::uint64_t lines_ = 0, malformed_ = 0, other_jobs_ = 0;
 };

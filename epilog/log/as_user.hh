@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collecting with a job owner's rights: in a child process that has become that user for good. So
+// nobody's file is read for somebody else, files on root-squashed file systems can be read, what a
+// user wrote is not parsed with root's rights, and a dead file server stops the child alone.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "common/base/deadline.hh"
+#include "epilog/collector.hh"
+
+namespace nvab {
+
+struct UserIds {
+  long long uid = -1;
+  std::optional<long long> gid;  // of the job; the user's own where not known
+};
+
+// Runs `work` in a child that has dropped to `user`, hands what it delivers to `sink` here, and
+// returns its outcome. Where we are not root the child keeps our rights, which are then all there
+// are. At the deadline the child is killed, or left alone where even that does not end it; the
+// outcome then is timed_out. What the child sends is checked as if anybody had sent it.
+// `work` must not use descriptors, threads or the log of this process, and must not throw. For a
+// process without other threads that hold locks.
+CollectOutcome collect_as(const UserIds& user, Deadline deadline, ObservationSink& sink,
+                          const std::function<CollectOutcome(ObservationSink&)>& work);
+
+}  // namespace nvab
