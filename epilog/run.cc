@@ -18,7 +18,7 @@
 #include "epilog/interrupt.hh"
 #include "epilog/output/bundle.hh"
 #include "epilog/pipeline.hh"
-#include "epilog/progress.hh"
+#include "epilog/prepared_run.hh"
 #include "epilog/replay.hh"
 
 extern char** environ;
@@ -28,7 +28,9 @@ namespace {
 
 std::string site_config() { return std::string(build_info().sysconf_dir) + "/nvab-run.toml"; }
 
-Result<Settings> load_settings(const std::string& config, const RunOptions& options) {
+// `has_database`: results of the queue that nothing takes go into the usual database.
+Result<Settings> load_settings(const std::string& config, const RunOptions& options,
+                               bool has_database = false) {
   SettingsLoader loader(all_specs());
   if (!config.empty()) loader.read_file(config);
   loader.read_environment(environ);
@@ -38,7 +40,10 @@ Result<Settings> load_settings(const std::string& config, const RunOptions& opti
   for (const RunOptions::SlurmSetting& setting : options.slurm) {
     loader.set("eca", "slurm", setting.param, setting.value, setting.option);
   }
-  loader.imply("output", "stdout");
+  if (options.queue == QueueMode::none) loader.imply("output", "stdout");
+  if (has_database) {
+    loader.imply("output", "sqlite", "path", std::string(build_info().state_dir) + "/results.db");
+  }
   if (!options.format.empty()) loader.set("output", "stdout", "format", options.format, "--format");
   if (options.explain) loader.set("output", "stdout", "explain", "true", "--explain");
   if (options.strict) loader.set("run", "", "strict", "true", "--strict");
@@ -168,7 +173,12 @@ Result<void> Assembly::open_outputs(Pipeline* pipeline) {
 }
 
 Result<void> Assembly::fill(Pipeline* pipeline) {
-  Result<void> done = options_.replay.empty() ? open_contexts(pipeline) : open_replayed(pipeline);
+  Result<void> done;
+  if (!options_.replay.empty()) {
+    done = open_replayed(pipeline);
+  } else if (options_.queue == QueueMode::none) {
+    done = open_contexts(pipeline);
+  }
   if (done && options_.replay.empty()) done = open_collectors("log", pipeline);
   if (done && options_.replay.empty()) done = open_collectors("metric", pipeline);
   if (done) done = open_outputs(pipeline);
@@ -229,31 +239,49 @@ std::vector<std::string> config_files(const RunOptions& options) {
   return {""};
 }
 
-RunSummary run_with(const std::string& config, const RunOptions& options) {
-  const std::string name = run_name(config, options);
+Result<Settings> load_run_settings(const std::string& config, const RunOptions& options) {
   auto settings = load_settings(config, options);
-  if (!settings) return failed_run(name, kExitConfiguration, settings.error());
-  auto rules = load_rules(settings->section("run"));
-  if (!rules) return failed_run(name, kExitConfiguration, rules.error());
+  const bool lacks_output =
+      settings && options.queue != QueueMode::none && settings->active("output").empty();
+  return lacks_output ? load_settings(config, options, true) : std::move(settings);
+}
 
-  const std::unique_ptr<ProgressMeter> progress = make_terminal_progress();
-  Host host;
-  host.rules = rules->get();
-  host.progress = progress.get();
-  host.all_lines = options.all_lines;
-  Pipeline pipeline;
-  pipeline.name = name;
-  auto attributor = open_attributor(settings->section("run"), **rules);
-  if (!attributor) return failed_run(name, kExitConfiguration, attributor.error());
-  pipeline.attributor = std::move(*attributor);
-  if (auto done = Assembly(*settings, options, host, true).fill(&pipeline); !done) {
+Result<std::unique_ptr<PreparedRun>> prepare_run(const std::string& config,
+                                                 const RunOptions& options, int* exit_code) {
+  *exit_code = kExitConfiguration;
+  auto settings = load_run_settings(config, options);
+  if (!settings) return tl::unexpected<Error>(settings.error());
+  auto rules = load_rules(settings->section("run"));
+  if (!rules) return tl::unexpected<Error>(rules.error());
+  auto run = std::make_unique<PreparedRun>(std::move(*settings));
+  run->rules = std::move(*rules);
+  run->progress = make_terminal_progress();
+  run->host.rules = run->rules.get();
+  run->host.progress = run->progress.get();
+  run->host.all_lines = options.all_lines;
+  run->pipeline.name = run_name(config, options);
+  auto attributor = open_attributor(run->settings.section("run"), *run->rules);
+  if (!attributor) return tl::unexpected<Error>(attributor.error());
+  run->pipeline.attributor = std::move(*attributor);
+  const bool needs_contexts = options.queue == QueueMode::none;
+  auto done = Assembly(run->settings, options, run->host, needs_contexts).fill(&run->pipeline);
+  if (!done) {
     const bool is_usage = config.empty() && done.error().code != Error::Code::malformed;
-    return failed_run(name, is_usage ? kExitUsage : kExitConfiguration, done.error());
+    if (is_usage) *exit_code = kExitUsage;
+    return tl::unexpected<Error>(done.error());
   }
   if (!options.save_bundle.empty()) {
-    pipeline.keeper = make_bundle({options.save_bundle, options.redact, options.all_lines}, host);
+    run->pipeline.keeper =
+        make_bundle({options.save_bundle, options.redact, options.all_lines}, run->host);
   }
-  return run_pipeline(pipeline, host);
+  return run;
+}
+
+RunSummary run_with(const std::string& config, const RunOptions& options) {
+  int exit_code = kExitOk;
+  auto run = prepare_run(config, options, &exit_code);
+  if (!run) return failed_run(run_name(config, options), exit_code, run.error());
+  return run_pipeline((*run)->pipeline, (*run)->host);
 }
 
 int check_config(const std::string& config, const RunOptions& options) {
