@@ -75,7 +75,7 @@ engine_src  := $(filter-out common/engine/rules/% $(pack_tool_main),$(call src,c
 packs       := $(call src,common/engine/rules/*.toml)
 epilog_main := $(call src,epilog/main_*.cc)
 epilog_src  := $(filter-out $(epilog_main),$(call src,epilog/*.cc epilog/eca/*.cc epilog/log/*.cc \
-                 epilog/metric/*.cc epilog/auth/*.cc epilog/output/*.cc))
+                 epilog/metric/*.cc epilog/auth/*.cc epilog/output/*.cc epilog/queue/*.cc))
 handoff_src := $(call src,epilog/handoff/*.c)
 service_main := $(call src,service/main.cc)
 service_src := $(filter-out $(service_main),$(call src,service/*.cc))

@@ -52,6 +52,8 @@ class Collector {
 class Output {
  public:
   virtual ~Output() = default;
+  // False: this result is not for it. Not writing it is no failure then.
+  virtual bool wants(const AttributionResult&) const { return true; }
   virtual Result<void> write(const AttributionResult& result) = 0;
 };
 

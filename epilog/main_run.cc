@@ -8,6 +8,7 @@
 #include "common/base/file.hh"
 #include "epilog/interrupt.hh"
 #include "epilog/run.hh"
+#include "epilog/run_queue.hh"
 
 namespace {
 
@@ -55,9 +56,13 @@ int run(int argc, char** argv) {
   if (options.list_connectors || options.check_config || options.show_config) {
     return answer_about_settings(options);
   }
+  if (options.queue == QueueMode::status || options.queue == QueueMode::requeue) {
+    return answer_about_queue(config_files(options).front(), options);
+  }
   std::vector<RunSummary> runs;
   for (const std::string& config : config_files(options)) {
-    runs.push_back(run_with(config, options));
+    runs.push_back(options.queue == QueueMode::none ? run_with(config, options)
+                                                    : run_queue(config, options));
   }
   return report(runs, options);
 }

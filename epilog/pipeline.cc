@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "common/base/log.hh"
@@ -14,8 +15,9 @@ namespace {
 
 class ContextRun {
  public:
-  ContextRun(Pipeline& pipeline, Host& host, const ExecutionContext& context, RunStats* stats)
-      : pipeline_(pipeline), host_(host), context_(context), stats_(stats) {}
+  ContextRun(Pipeline& pipeline, Host& host, const ExecutionContext& context, RunStats* stats,
+             Delivery* delivery)
+      : pipeline_(pipeline), host_(host), context_(context), stats_(stats), delivery_(delivery) {}
   ContextSummary run();
 
  private:
@@ -30,6 +32,7 @@ class ContextRun {
   Host& host_;
   const ExecutionContext& context_;
   RunStats* stats_;
+  Delivery* delivery_;
   std::vector<ConnectorReport> connector_reports_;
   std::vector<IngestionReport> ingestion_reports_;
 };
@@ -72,9 +75,16 @@ void ContextRun::collect(Session& session) {
 std::string ContextRun::write(const AttributionResult& result) {
   std::string failures;
   bool any = false;
-  const auto write_to = [&](std::string_view name, Output& output) {
+  const auto write_to = [&](const std::string& name, Output& output) {
+    if (!output.wants(result)) return;
+    if (delivery_ != nullptr &&
+        std::count(delivery_->delivered.begin(), delivery_->delivered.end(), name) > 0) {
+      any = true;
+      return;
+    }
     const auto written = output.write(result);
     any = any || written.has_value();
+    if (written && delivery_ != nullptr) delivery_->delivered.push_back(name);
     if (written) return;
     log_error(
         fmt::format("job {}: output {}: {}", result.context.job_id, name, written.error().message));
@@ -96,6 +106,7 @@ ContextSummary ContextRun::conclude(Session& session) {
   AttributionResult result = enrich(context_, std::move(*verdict), std::move(connector_reports_),
                                     std::move(ingestion_reports_));
   result.attributor_id = session.id();
+  if (delivery_ != nullptr) result.trigger_id = delivery_->trigger_id;
   ++stats_->attributed;
   std::string failures = write(result);
   ContextSummary done = summarize(result);
@@ -131,6 +142,11 @@ ContextSummary ContextRun::run() {
 
 }  // namespace
 
+ContextSummary run_context(Pipeline& pipeline, Host& host, const ExecutionContext& context,
+                           RunStats* stats, Delivery* delivery) {
+  return ContextRun(pipeline, host, context, stats, delivery).run();
+}
+
 RunSummary run_pipeline(Pipeline& pipeline, Host& host) {
   RunSummary run;
   run.name = pipeline.name;
@@ -142,7 +158,7 @@ RunSummary run_pipeline(Pipeline& pipeline, Host& host) {
   }
   run.stats.discovered = static_cast<int>(contexts->size());
   for (const ExecutionContext& context : *contexts) {
-    run.contexts.push_back(ContextRun(pipeline, host, context, &run.stats).run());
+    run.contexts.push_back(run_context(pipeline, host, context, &run.stats, nullptr));
   }
   run.exit_code = exit_code_of(run, pipeline.strict);
   return run;

@@ -37,6 +37,18 @@ struct Pipeline {
   bool strict = false;
 };
 
+// How a result of a queue entry is delivered, in one try after the other.
+struct Delivery {
+  std::string trigger_id;
+  // Names of outputs that have it already, and are passed over; those that take it now are added.
+  std::vector<std::string> delivered;
+};
+
+// One context, whatever `pipeline.contexts` is; counts into `stats`. `delivery` may be null. Never
+// throws. A summary that is attributed and has a reason: some outputs did not take the result.
+ContextSummary run_context(Pipeline& pipeline, Host& host, const ExecutionContext& context,
+                           RunStats* stats, Delivery* delivery);
+
 // Never throws; trouble is in the summary.
 RunSummary run_pipeline(Pipeline& pipeline, Host& host);
 

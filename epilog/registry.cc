@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "epilog/connector.hh"
+#include "epilog/queue/policy.hh"
+#include "epilog/queue/queue_settings.hh"
 #include "epilog/run_settings.hh"
 
 namespace nvab {
@@ -26,7 +28,7 @@ constexpr const CollectorComponent* kCollectors[] = {
 constexpr const OutputComponent* kOutputs[] = {&output_stdout, &output_sqlite};
 
 std::vector<ComponentSpec> gather_specs() {
-  std::vector<ComponentSpec> specs = {run_spec};
+  std::vector<ComponentSpec> specs = {run_spec, queue_spec, policy_spec};
   for (const auto* component : kEca) specs.push_back(component->spec);
   for (const auto* component : kCollectors) specs.push_back(component->spec);
   for (const auto* component : kOutputs) specs.push_back(component->spec);

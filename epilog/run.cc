@@ -19,7 +19,7 @@
 #include "epilog/interrupt.hh"
 #include "epilog/output/bundle.hh"
 #include "epilog/pipeline.hh"
-#include "epilog/progress.hh"
+#include "epilog/prepared_run.hh"
 #include "epilog/replay.hh"
 
 extern char** environ;
@@ -30,17 +30,23 @@ namespace {
 std::string site_config() { return std::string(build_info().sysconf_dir) + "/nvab-run.toml"; }
 
 // Slurm jobs without a word about where evidence is: what any host has is taken.
-bool wants_plain_host(const Settings& settings) {
+bool wants_plain_host(const Settings& settings, const RunOptions& options) {
   const auto sources = settings.active("eca");
-  const bool is_slurm = std::any_of(sources.begin(), sources.end(), [](const auto* source) {
-    return source->spec().name == "slurm";
-  });
+  const bool is_slurm = options.queue != QueueMode::none ||
+                        std::any_of(sources.begin(), sources.end(), [](const auto* source) {
+                          return source->spec().name == "slurm";
+                        });
   return is_slurm && settings.active("log").empty() && settings.active("metric").empty();
 }
 
-// `implied`: components of the framework log that take part unless they are disabled.
+// What takes part although nobody configured it.
+struct Implied {
+  std::span<const char* const> logs;  // components of the framework log, unless they are disabled
+  bool database = false;  // results of the queue that nothing takes go into the usual database
+};
+
 Result<Settings> read_settings(const std::string& config, const RunOptions& options,
-                               std::span<const char* const> implied) {
+                               const Implied& implied) {
   SettingsLoader loader(all_specs());
   if (!config.empty()) loader.read_file(config);
   loader.read_environment(environ);
@@ -50,8 +56,11 @@ Result<Settings> read_settings(const std::string& config, const RunOptions& opti
   for (const RunOptions::SlurmSetting& setting : options.slurm) {
     loader.set("eca", "slurm", setting.param, setting.value, setting.option);
   }
-  loader.imply("output", "stdout");
-  for (const char* component : implied) loader.imply("log", component);
+  if (options.queue == QueueMode::none) loader.imply("output", "stdout");
+  for (const char* component : implied.logs) loader.imply("log", component);
+  if (implied.database) {
+    loader.imply("output", "sqlite", "path", std::string(build_info().state_dir) + "/results.db");
+  }
   if (!options.format.empty()) loader.set("output", "stdout", "format", options.format, "--format");
   if (options.explain) loader.set("output", "stdout", "explain", "true", "--explain");
   if (options.strict) loader.set("run", "", "strict", "true", "--strict");
@@ -62,12 +71,15 @@ Result<Settings> read_settings(const std::string& config, const RunOptions& opti
 Result<Settings> load_settings(const std::string& config, const RunOptions& options) {
   constexpr const char* kPlainHost[] = {"job", "task_exits", "kernel"};
   auto settings = read_settings(config, options, {});
-  if (settings && options.replay.empty() && wants_plain_host(*settings)) {
-    settings = read_settings(config, options, kPlainHost);
+  if (!settings) return settings;
+  Implied implied;
+  if (options.replay.empty() && wants_plain_host(*settings, options)) implied.logs = kPlainHost;
+  implied.database = options.queue != QueueMode::none && settings->active("output").empty();
+  if (!implied.logs.empty() || implied.database) {
+    settings = read_settings(config, options, implied);
+    if (!settings) return settings;
   }
-  if (settings) {
-    for (const std::string& warning : settings->warnings()) log_warning(warning);
-  }
+  for (const std::string& warning : settings->warnings()) log_warning(warning);
   return settings;
 }
 
@@ -189,7 +201,12 @@ Result<void> Assembly::open_outputs(Pipeline* pipeline) {
 }
 
 Result<void> Assembly::fill(Pipeline* pipeline) {
-  Result<void> done = options_.replay.empty() ? open_contexts(pipeline) : open_replayed(pipeline);
+  Result<void> done;
+  if (!options_.replay.empty()) {
+    done = open_replayed(pipeline);
+  } else if (options_.queue == QueueMode::none) {
+    done = open_contexts(pipeline);
+  }
   if (done && options_.replay.empty()) done = open_collectors("log", pipeline);
   if (done && options_.replay.empty()) done = open_collectors("metric", pipeline);
   if (done) done = open_outputs(pipeline);
@@ -250,32 +267,43 @@ std::vector<std::string> config_files(const RunOptions& options) {
   return {""};
 }
 
-RunSummary run_with(const std::string& config, const RunOptions& options) {
-  const std::string name = run_name(config, options);
+Result<std::unique_ptr<PreparedRun>> prepare_run(const std::string& config,
+                                                 const RunOptions& options, int* exit_code) {
+  *exit_code = kExitConfiguration;
   auto settings = load_settings(config, options);
-  if (!settings) return failed_run(name, kExitConfiguration, settings.error());
+  if (!settings) return tl::unexpected<Error>(settings.error());
   auto rules = load_rules(settings->section("run"));
-  if (!rules) return failed_run(name, kExitConfiguration, rules.error());
-
-  const std::unique_ptr<ProgressMeter> progress = make_terminal_progress();
-  Host host;
-  host.rules = rules->get();
-  host.progress = progress.get();
-  host.all_lines = options.all_lines;
-  host.spool = settings->section("run").text("spool");
-  Pipeline pipeline;
-  pipeline.name = name;
-  auto attributor = open_attributor(settings->section("run"), **rules);
-  if (!attributor) return failed_run(name, kExitConfiguration, attributor.error());
-  pipeline.attributor = std::move(*attributor);
-  if (auto done = Assembly(*settings, options, host, true).fill(&pipeline); !done) {
+  if (!rules) return tl::unexpected<Error>(rules.error());
+  auto run = std::make_unique<PreparedRun>(std::move(*settings));
+  run->rules = std::move(*rules);
+  run->progress = make_terminal_progress();
+  run->host.rules = run->rules.get();
+  run->host.progress = run->progress.get();
+  run->host.all_lines = options.all_lines;
+  run->host.spool = run->settings.section("run").text("spool");
+  run->pipeline.name = run_name(config, options);
+  auto attributor = open_attributor(run->settings.section("run"), *run->rules);
+  if (!attributor) return tl::unexpected<Error>(attributor.error());
+  run->pipeline.attributor = std::move(*attributor);
+  const bool needs_contexts = options.queue == QueueMode::none;
+  auto done = Assembly(run->settings, options, run->host, needs_contexts).fill(&run->pipeline);
+  if (!done) {
     const bool is_usage = config.empty() && done.error().code != Error::Code::malformed;
-    return failed_run(name, is_usage ? kExitUsage : kExitConfiguration, done.error());
+    if (is_usage) *exit_code = kExitUsage;
+    return tl::unexpected<Error>(done.error());
   }
   if (!options.save_bundle.empty()) {
-    pipeline.keeper = make_bundle({options.save_bundle, options.redact, options.all_lines}, host);
+    run->pipeline.keeper =
+        make_bundle({options.save_bundle, options.redact, options.all_lines}, run->host);
   }
-  return run_pipeline(pipeline, host);
+  return run;
+}
+
+RunSummary run_with(const std::string& config, const RunOptions& options) {
+  int exit_code = kExitOk;
+  auto run = prepare_run(config, options, &exit_code);
+  if (!run) return failed_run(run_name(config, options), exit_code, run.error());
+  return run_pipeline((*run)->pipeline, (*run)->host);
 }
 
 int check_config(const std::string& config, const RunOptions& options) {

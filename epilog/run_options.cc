@@ -23,6 +23,7 @@ struct Raw {
   std::vector<ConnectorTuple> connectors;
   std::map<std::string, std::vector<std::string>> slurm;  // by parameter
   bool failed = false;
+  bool work = false, watch = false, sweep = false, status = false;
   std::string lines = "selected";
   std::string log_level = "warning", log_format = "text";
 };
@@ -76,6 +77,48 @@ void add_what(CLI::App& app, Raw& raw) {
                  "One setting of one component, e.g. eca static job_id 1234; may repeat")
       ->type_name("FRAMEWORK COMPONENT PARAM VALUE")
       ->group("What to judge");
+}
+
+void add_queue(CLI::App& app, Raw& raw) {
+  const char* const group = "The queue";
+  app.add_flag("--work", raw.work, "Attribute the jobs that Slurm's hooks handed over, then end")
+      ->group(group);
+  app.add_flag("--watch", raw.watch, "The same, and go on with what comes")->group(group);
+  app.add_flag("--sweep", raw.sweep,
+               "Look in accounting for jobs that no hook handed over, then as --work")
+      ->group(group);
+  app.add_flag("--node", raw.options.node,
+               "With --work or --watch: only copy this node's evidence to [queue] node_share")
+      ->group(group);
+  app.add_flag("--queue-status", raw.status, "Show what is in the queue")->group(group);
+  app.add_option("--requeue", raw.options.requeue,
+                 "Put back what is dead or done: a job, the id of an entry, or all that is dead")
+      ->type_name("ID|all")
+      ->group(group);
+}
+
+// The one mode; an error where there are several.
+std::string take_queue(Raw& raw) {
+  const std::pair<bool, QueueMode> modes[] = {{raw.work, QueueMode::work},
+                                              {raw.watch, QueueMode::watch},
+                                              {raw.sweep, QueueMode::sweep},
+                                              {raw.status, QueueMode::status},
+                                              {!raw.options.requeue.empty(), QueueMode::requeue}};
+  int count = 0;
+  for (const auto& [is_on, mode] : modes) {
+    if (!is_on) continue;
+    raw.options.queue = mode;
+    ++count;
+  }
+  if (count > 1) return "--work, --watch, --sweep, --queue-status and --requeue exclude each other";
+  const QueueMode mode = raw.options.queue;
+  if (raw.options.node && mode != QueueMode::work && mode != QueueMode::watch) {
+    return "--node goes with --work or --watch";
+  }
+  if (count > 0 && (!raw.options.replay.empty() || !raw.options.save_bundle.empty())) {
+    return "--replay and --save-bundle do not go with the queue";
+  }
+  return {};
 }
 
 void add_how(CLI::App& app, Raw& raw) {
@@ -143,6 +186,9 @@ std::string check_together(const Raw& raw) {
   const bool asks_slurm =
       raw.failed || std::any_of(raw.slurm.begin(), raw.slurm.end(),
                                 [](const auto& values) { return !values.second.empty(); });
+  if (asks_slurm && options.queue != QueueMode::none) {
+    return "the queue says which jobs: options that choose jobs do not go with it";
+  }
   if (asks_slurm && !options.replay.empty()) {
     return "--replay judges a bundle as it was: options that choose jobs do not go with it";
   }
@@ -170,6 +216,7 @@ ParsedOptions parse_run_options(int argc, const char* const* argv) {
   app.set_help_flag();  // added last: groups are shown in the order of their options
   add_slurm(app, raw);
   add_what(app, raw);
+  add_queue(app, raw);
   add_how(app, raw);
   add_about(app, raw);
   app.set_help_flag("-h,--help", "Show this help")->group("Messages");
@@ -181,6 +228,9 @@ ParsedOptions parse_run_options(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return {std::nullopt, app.exit(error)};
     return {std::nullopt, usage_error(error.what())};
+  }
+  if (const std::string trouble = take_queue(raw); !trouble.empty()) {
+    return {std::nullopt, usage_error(trouble)};
   }
   if (const std::string trouble = check_together(raw); !trouble.empty()) {
     return {std::nullopt, usage_error(trouble)};

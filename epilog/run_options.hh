@@ -15,6 +15,9 @@ struct ConnectorSetting {
   std::string framework, component, param, value;
 };
 
+// What about the queue; none: an ordinary run.
+enum class QueueMode { none, work, watch, sweep, status, requeue };
+
 struct RunOptions {
   std::vector<std::string> configs;
   std::vector<ConnectorSetting> connectors;
@@ -24,7 +27,10 @@ struct RunOptions {
     std::string param, value, option;
   };
   std::vector<SlurmSetting> slurm;
-  std::string format;  // "", "auto", "text", "json"
+  QueueMode queue = QueueMode::none;
+  bool node = false;    // --watch --node
+  std::string requeue;  // what to put back
+  std::string format;   // "", "auto", "text", "json"
   bool explain = false;
   bool strict = false;
   bool join = false;

@@ -17,8 +17,8 @@ allowed() {
     common/engine | common/engine/*) echo "common/base common/wire common/model common/engine common/engine/*" ;;
     spank) echo "common/wire" ;;
     epilog/handoff) echo "common/wire" ;;
-    epilog | epilog/eca | epilog/log | epilog/metric | epilog/auth | epilog/output)
-      echo "$common epilog epilog/eca epilog/log epilog/metric epilog/auth epilog/output" ;;
+    epilog | epilog/eca | epilog/log | epilog/metric | epilog/auth | epilog/output | epilog/queue)
+      echo "$common epilog epilog/eca epilog/log epilog/metric epilog/auth epilog/output epilog/queue" ;;
     service) echo "$common" ;;
     service/web) echo "$common service" ;;
     tests | tests/*) echo "*" ;;

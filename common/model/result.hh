@@ -45,6 +45,9 @@ struct AttributionResult {
   std::vector<ConnectorReport> connector_reports;
   std::vector<IngestionReport> ingestion_reports;
   bool provisional = false;
+  // Of the hand-over that it answers, the same in each try; empty where a person asked. No part of
+  // the JSON: two runs of one hand-over give the same.
+  std::string trigger_id;
 };
 
 // Adds terminal_state, sub_domain, domain and evidence_status to a verdict; pure.

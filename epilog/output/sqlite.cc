@@ -25,7 +25,7 @@ class Sqlite final : public Output {
       store_ = std::move(*opened);
     }
     const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-    auto added = store_->add(result, now);
+    auto added = store_->add(result, now, result.trigger_id);
     if (!added) return tl::unexpected<Error>(added.error());
     return {};
   }
