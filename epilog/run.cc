@@ -267,6 +267,10 @@ std::vector<std::string> config_files(const RunOptions& options) {
   return {""};
 }
 
+Result<Settings> load_run_settings(const std::string& config, const RunOptions& options) {
+  return load_settings(config, options);
+}
+
 Result<std::unique_ptr<PreparedRun>> prepare_run(const std::string& config,
                                                  const RunOptions& options, int* exit_code) {
   *exit_code = kExitConfiguration;

@@ -462,8 +462,11 @@ Result<std::unique_ptr<Httpd>> Httpd::start(Fd listener, const HttpdOptions& opt
 }
 
 void Httpd::stop_accepting() {
-  // The library leaves the socket to us; it would go on queueing connections.
-  if (MHD_quiesce_daemon(server_->daemon) != MHD_INVALID_SOCKET) server_->listener = Fd();
+  // The library leaves the socket to us; it would go on queueing connections, also after a close as
+  // long as one of its threads still polls it.
+  if (MHD_quiesce_daemon(server_->daemon) == MHD_INVALID_SOCKET) return;
+  ::shutdown(server_->listener.get(), SHUT_RDWR);
+  server_->listener = Fd();
 }
 
 Httpd::~Httpd() {

@@ -53,6 +53,7 @@ Source decisive_source(const AttributionResult& result) {
 // Half of a pair of look-alikes: without what decides, what is left is just what the other half
 // leaves, and the likelier of the two is the answer that anybody would give.
 constexpr std::pair<std::string_view, std::string_view> kLookAlikes[] = {
+    {"fabric-link-down-hang-to-limit", "without its output nothing says that the job had stopped"},
     {"gpu-illegal-access-caused-by-dbe", "an illegal access without a kernel log is the program's"},
     {"gpu-lost-without-xid-nvidia-smi",
      "a fatal error's banner without its message is the program's"},

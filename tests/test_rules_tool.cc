@@ -73,7 +73,7 @@ void an_id_twice_is_an_error_in_built_in_packs_and_an_override_in_others(void**)
 void patterns_literals_and_tests_are_checked(void**) {
   expect(findings(set_of({rule("a.b", "widget(frob")})), "a.b: error:");
   expect(findings(set_of({rule("a.b", "[0-9]+.[a-z]*")})), "a.b: error:");
-  expect(findings(set_of({rule("a.b", "error: x?")})), "stands in too many ordinary lines");
+  expect(findings(set_of({rule("a.b", "kernel: x?")})), "stands in too many ordinary lines");
   expect(findings(set_of({rule("a.b", "frobnicated widget")})), "has no test that it matches");
   expect(findings(set_of({rule("a.b", "frobnicated widget", "explains = ['zz.*']")})),
          "explains 'zz.*', which fits no rule");

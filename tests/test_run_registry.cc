@@ -51,7 +51,8 @@ ComponentSettings settings_of(const ComponentSpec& spec,
 void collectors_want_paths_and_open_with_them(void**) {
   Host host;
   for (const CollectorComponent* component : collector_components()) {
-    if (component->spec.find("paths") == nullptr) continue;
+    // Task records lie in the plugin's spool where no paths are given.
+    if (component->spec.find("paths") == nullptr || component->spec.name == "task_exits") continue;
     const auto without = component->open(settings_of(component->spec, {}), host);
     assert_false(without.has_value());
     assert_int_equal(without.error().code, Error::Code::malformed);

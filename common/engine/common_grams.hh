@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs of four bytes that ordinary logs are full of, with how common they are: in the kind of log
-// that has them most: training runs, kernels, daemons, test suites. Letters are folded to lower case as
-// the literal matcher folds them (so '[' reads '{' and '_' reads DEL), digits all read 0. A run that is
-// missing only makes a literal look rarer than it is. For common/engine/rarity.cc.
+// that has them most: training runs, kernels, daemons, test suites. Letters are folded to lower
+// case as the literal matcher folds them (so '[' reads '{' and '_' reads DEL), digits all read 0. A
+// run that is missing only makes a literal look rarer than it is. For common/engine/rarity.cc.
 #pragma once
 
 #include <string_view>

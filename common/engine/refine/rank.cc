@@ -164,10 +164,12 @@ bool may_be_a_neighbours(const Analysis& a, const Hypothesis& hypothesis) {
   return !a.placement.owns_mig(gpu, place.mig);
 }
 
-// Trouble of the machine that jobs often survive, and that nothing in this one is seen to follow from.
-bool is_a_hiccup_so_far(const Hypothesis& hypothesis, const Rule& rule, std::size_t effects) {
+// Trouble of the machine that jobs often survive, and that nothing in this one is seen to follow
+// from. A job that hung to its time limit shows no more than that.
+bool is_a_hiccup_so_far(const Analysis& a, const Hypothesis& hypothesis, const Rule& rule,
+                        std::size_t effects) {
   constexpr int kOftenSurvived = 75;
-  return effects == 0 && rule.strength < kOftenSurvived &&
+  return a.is_state("FAILED") && effects == 0 && rule.strength < kOftenSurvived &&
          domain_of(sub_domain_of(hypothesis.outcome)) == Domain::infrastructure;
 }
 
@@ -247,7 +249,7 @@ void rank_hypotheses(Analysis& a) {
     hypothesis.confidence = (1.0 - doubt) * left_by_distance(a, hypothesis, effects);
     if (root.rule->generic) hypothesis.confidence *= 0.95;
     if (may_be_a_neighbours(a, hypothesis)) hypothesis.confidence *= 0.33;
-    if (is_a_hiccup_so_far(hypothesis, *root.rule, effects)) hypothesis.confidence *= 0.65;
+    if (is_a_hiccup_so_far(a, hypothesis, *root.rule, effects)) hypothesis.confidence *= 0.65;
   }
   std::sort(a.hypotheses.begin(), a.hypotheses.end(), [](const Hypothesis& l, const Hypothesis& r) {
     return std::make_tuple(-l.confidence, l.root) < std::make_tuple(-r.confidence, r.root);
