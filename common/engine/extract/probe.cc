@@ -178,10 +178,10 @@ class Prober {
     constexpr Duration kMargin = std::chrono::hours(1), kNewYear = std::chrono::hours(24);
     const Sample* head = first_of(first_, StampKind::yearless);
     std::size_t inside = 0;
-    std::optional<Time> previous = head ? std::optional<Time>(head->head.time) : std::nullopt;
+    Time previous = head ? head->head.time : Time::min();
     for (const Sample& sample : samples) {
       if (sample.head.stamp != StampKind::yearless) continue;
-      if (previous && sample.head.time + kNewYear < *previous) ++year;
+      if (sample.head.time + kNewYear < previous) ++year;
       previous = sample.head.time;
       const auto time = in_year(sample.head.time, year);
       inside += time && (!context_.start_time || *time >= *context_.start_time - kMargin) &&
