@@ -15,6 +15,7 @@
 #include "common/base/settings.hh"
 #include "epilog/collector.hh"
 #include "epilog/host.hh"
+#include "epilog/probe.hh"
 
 namespace nvab {
 
@@ -32,6 +33,9 @@ struct Component {
   // Errors: malformed settings (what the spec alone cannot check), or what stands in the way.
   Result<std::unique_ptr<Interface>> (*open)(const ComponentSettings& settings,
                                              Host& host) = nullptr;
+  // For --doctor: a tiny query, a look at each path. Null: that it can be opened is all there is to
+  // know. Stops at Host::deadline; must not write anything but what it removes again.
+  ProbeFindings (*probe)(const ComponentSettings& settings, Host& host) = nullptr;
 };
 
 using EcaComponent = Component<ContextSource>;
