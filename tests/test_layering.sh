@@ -43,6 +43,7 @@ owner() {
     gnutls/*) echo "service/tls. service/digest." ;;
     rapidjson/*) echo "service/json_tape." ;;
     sha2.h | md5.h | sha.h) echo "common/base/digest." ;;
+    sys/capability.h) echo "epilog/log/user_rights." ;;
     slurm/spank.h) echo "spank/" ;;
     slurm/*) echo "!" ;;
     iostream | regex) echo "!" ;;

@@ -2,14 +2,20 @@
 // The job's own files: found, read as their owner, and nothing else read for him. Some tests need
 // root, who alone can become others.
 #include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+
+#include <fmt/core.h>
 
 #include "common/base/file.hh"
 #include "common/base/text.hh"
@@ -388,6 +394,63 @@ void the_child_is_the_user_and_nobody_else(void**) {
   assert_string_equal(outcome.reason.c_str(), "54321 54322 1 54322 stays closed 4");
 }
 
+// Makes this process a service's: not root, with the capabilities of its unit or without.
+void become_service(bool is_capable) {
+  ::prctl(PR_SET_KEEPCAPS, 1);
+  assert_int_equal(::setgroups(0, nullptr), 0);
+  assert_int_equal(::setresgid(kOther, kOther, kOther), 0);
+  assert_int_equal(::setresuid(kOther, kOther, kOther), 0);
+  const unsigned both = is_capable ? 1U << CAP_SETUID | 1U << CAP_SETGID : 0;
+  __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct sets[2] = {{both, both, 0}, {0, 0, 0}};
+  assert_int_equal(::syscall(SYS_capset, &head, sets), 0);
+}
+
+// What collect_as() and open_source() do in such a process: "IDS CAPABILITIES | FILE".
+std::string in_service(bool is_capable, const std::string& path) {
+  int ends[2];
+  assert_int_equal(::pipe(ends), 0);
+  if (::fork() == 0) {
+    become_service(is_capable);
+    Kept kept;
+    const auto outcome = collect_as(
+        {kOwner, kOwner}, Deadline::after(std::chrono::seconds(20)), kept, [&](ObservationSink&) {
+          CollectOutcome seen;
+          const auto status = read_file("/proc/self/status", 8192);
+          const std::size_t at = status->find("CapPrm:\t") + 8;
+          seen.reason = fmt::format("{} {} {}", ::getuid(), ::getgid(), status->substr(at, 16));
+          SourceFile file{.path = path, .stream = path};
+          if (!may_become(kOwner)) file.owner = kOwner;
+          const auto opened = open_source(file);
+          seen.reason += opened ? " | open" : " | " + opened.error().message.substr(0, 35);
+          return seen;
+        });
+    (void)!::write(ends[1], outcome.reason.data(), outcome.reason.size());
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string text(200, '\0');
+  const ssize_t got = ::read(ends[0], text.data(), text.size());
+  ::close(ends[0]);
+  ::wait(nullptr);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return text;
+}
+
+void a_service_that_is_not_root_reads_as_the_owner_or_only_the_owners_files(void**) {
+  if (::geteuid() != 0) skip();
+  const TempFolder folder;
+  const std::string theirs = folder.put("theirs", "x", 0640), own = folder.put("own", "x");
+  assert_int_equal(::chown(theirs.c_str(), kOther, kOther), 0);  // the service could read it
+  assert_int_equal(::chown(own.c_str(), kOwner, kOwner), 0);
+  assert_string_equal(in_service(true, own).c_str(), "54321 54321 0000000000000000 | open");
+  assert_string_equal(in_service(true, theirs).c_str(),
+                      "54321 54321 0000000000000000 | opening it: Permission denied");
+  assert_string_equal(in_service(false, own).c_str(), "54322 54322 0000000000000000 | open");
+  assert_string_equal(in_service(false, theirs).c_str(),
+                      "54322 54322 0000000000000000 | it belongs to another user than the");
+}
+
 int load_rules(void**) {
   auto rules = Ruleset::load("default", "");
   if (rules) g_rules = std::move(*rules);
@@ -413,6 +476,7 @@ int main() {
       cmocka_unit_test(a_child_that_hangs_costs_its_time_only),
       cmocka_unit_test(a_child_that_dies_or_lies_is_an_error),
       cmocka_unit_test(the_child_is_the_user_and_nobody_else),
+      cmocka_unit_test(a_service_that_is_not_root_reads_as_the_owner_or_only_the_owners_files),
   };
   return cmocka_run_group_tests(tests, load_rules, nullptr);
 }

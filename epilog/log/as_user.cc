@@ -6,9 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <grp.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -33,7 +31,6 @@ constexpr std::size_t kMaxFrame = 32 * 1024 * 1024;
 constexpr std::size_t kMaxFrames = 1'000'000;
 // How long a killed child may take to go.
 constexpr int kKillGraceMs = 2000;
-constexpr std::size_t kMaxGroups = 65536;
 
 // ---- the child
 // ------------------------------------------------------------------------------------
@@ -78,41 +75,6 @@ Json outcome_json(const CollectOutcome& outcome) {
   return json;
 }
 
-// The groups of the user, who may read a file by one of them only.
-std::vector<gid_t> groups_of(uid_t uid, gid_t* gid, bool has_gid) {
-  const passwd* entry = ::getpwuid(uid);
-  if (entry == nullptr) return {*gid};
-  if (!has_gid) *gid = entry->pw_gid;
-  int count = 64;
-  std::vector<gid_t> groups(static_cast<std::size_t>(count));
-  while (::getgrouplist(entry->pw_name, *gid, groups.data(), &count) < 0) {
-    if (static_cast<std::size_t>(count) > kMaxGroups) return {*gid};
-    groups.resize(std::max<std::size_t>(static_cast<std::size_t>(count), 2 * groups.size()));
-    count = static_cast<int>(groups.size());
-  }
-  groups.resize(static_cast<std::size_t>(count));
-  return groups;
-}
-
-// Empty when this process is the user and can be nobody else any more; else what went wrong.
-std::string become(const UserIds& user) {
-  if (::geteuid() != 0 || user.uid == 0) return {};
-  const auto uid = static_cast<uid_t>(user.uid);
-  auto gid = static_cast<gid_t>(user.gid.value_or(65534));
-  const std::vector<gid_t> groups = groups_of(uid, &gid, user.gid.has_value());
-  if (::setgroups(groups.size(), groups.data()) != 0) return from_errno(errno, "setgroups").message;
-  if (::setresgid(gid, gid, gid) != 0) return from_errno(errno, "setresgid").message;
-  if (::setresuid(uid, uid, uid) != 0) return from_errno(errno, "setresuid").message;
-  uid_t real = 0, effective = 0, saved = 0;
-  gid_t real_gid = 0, effective_gid = 0, saved_gid = 0;
-  const bool is_known = ::getresuid(&real, &effective, &saved) == 0 &&
-                        ::getresgid(&real_gid, &effective_gid, &saved_gid) == 0;
-  const bool is_user = real == uid && effective == uid && saved == uid && real_gid == gid &&
-                       effective_gid == gid && saved_gid == gid;
-  if (!is_known || !is_user || ::setuid(0) == 0) return "root's rights could not be given up";
-  return {};
-}
-
 // What the child needs nothing of: our descriptors, our handlers, cores, privileges of programs.
 void shed(int keep) {
   for (int number = 1; number < NSIG; ++number) {
@@ -139,7 +101,7 @@ void shed(int keep) {
                             const std::function<CollectOutcome(ObservationSink&)>& work) noexcept {
   shed(fd);
   CollectOutcome outcome;
-  if (const std::string trouble = become(user); !trouble.empty()) {
+  if (const std::string trouble = become_user(user); !trouble.empty()) {
     outcome.status = ConnectorStatus::denied;
     outcome.reason = fmt::format("becoming uid {}: {}", user.uid, trouble);
   } else {

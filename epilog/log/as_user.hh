@@ -5,25 +5,19 @@
 #pragma once
 
 #include <functional>
-#include <optional>
-#include <string>
 
 #include "common/base/deadline.hh"
 #include "epilog/collector.hh"
+#include "epilog/log/user_rights.hh"
 
 namespace nvab {
 
-struct UserIds {
-  long long uid = -1;
-  std::optional<long long> gid;  // of the job; the user's own where not known
-};
-
 // Runs `work` in a child that has dropped to `user`, hands what it delivers to `sink` here, and
-// returns its outcome. Where we are not root the child keeps our rights, which are then all there
-// are. At the deadline the child is killed, or left alone where even that does not end it; the
-// outcome then is timed_out. What the child sends is checked as if anybody had sent it.
-// `work` must not use descriptors, threads or the log of this process, and must not throw. For a
-// process without other threads that hold locks.
+// returns its outcome. Where we cannot become that user the child keeps our rights: what it reads
+// then it must check for its owner (see may_become()). At the deadline the child is killed, or left
+// alone where even that does not end it; the outcome then is timed_out. What the child sends is
+// checked as if anybody had sent it. `work` must not use descriptors, threads or the log of this
+// process, and must not throw. For a process without other threads that hold locks.
 CollectOutcome collect_as(const UserIds& user, Deadline deadline, ObservationSink& sink,
                           const std::function<CollectOutcome(ObservationSink&)>& work);
 

@@ -59,6 +59,11 @@ CollectOutcome JobLog::read(const JobFileSearch& search, ObservationSink& sink) 
     nothing.reason = found.nowhere;
     return nothing;
   }
+  if (!may_become(*search.context.uid)) {
+    for (SourceFile& file : found.source.files) {
+      file.owner = static_cast<std::uint32_t>(*search.context.uid);
+    }
+  }
   LogFileOptions options;
   options.connector = connector_;
   options.source = Source::applog;

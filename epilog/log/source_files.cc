@@ -186,6 +186,12 @@ Result<Fd> open_source(const SourceFile& file) {
   if (!S_ISREG(status.st_mode)) {
     return fail(Error::Code::unsupported, "it is not a regular file");
   }
+  if (file.owner && status.st_uid != *file.owner) {
+    return fail(
+        Error::Code::permission,
+        "it belongs to another user than the job, whom this program cannot become: run it as "
+        "root, or with CAP_SETUID and CAP_SETGID");
+  }
   const bool same_file = !file.identity || status.st_ino == file.identity->ino;
   const bool same_device =
       !file.identity || !file.identity->dev || status.st_dev == *file.identity->dev;

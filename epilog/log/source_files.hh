@@ -33,9 +33,12 @@ struct SourceFile {
   // Only this file counts, and no link in its place.
   std::optional<FileIdentity> identity = {};
   bool follow_link = true;
+  // Only a file of this user counts, whatever may be read.
+  std::optional<std::uint32_t> owner = {};
 };
 
-// Opens it as open_regular() does. Errors besides: conflict, where another file lies in its place.
+// Opens it as open_regular() does. Errors besides: conflict, where another file lies in its place;
+// permission, where it is somebody else's than the owner's.
 Result<Fd> open_source(const SourceFile& file);
 
 struct SkippedFile {
