@@ -230,6 +230,19 @@ bench: all $(benches)
 	done
 
 # ---- install --------------------------------------------------------------------
+# Units name the programs where they will be, and a completion is found by its program's name.
+units       := $(addprefix obj/system/,$(notdir $(call src,$(foreach d,epilog service,$(d)/system/*.service $(d)/system/*.timer))))
+programs    := $(notdir $(epilog_bin) $(service_bin) $(web_bin))
+completions := $(addprefix obj/completions/,$(programs))
+fill_in      = @mkdir -p $(@D) && sed 's|@bindir@|$(bindir)|; s|@sbindir@|$(sbindir)|' $< > $@
+obj/system/%: $(srcdir)/epilog/system/% config.mk
+	$(fill_in)
+obj/system/%: $(srcdir)/service/system/% config.mk
+	$(fill_in)
+$(completions): $(srcdir)/epilog/completions/nvab.bash
+	@mkdir -p $(@D) && cp $< $@
+all: $(units) $(completions)
+
 INSTALL ?= install
 # DESTINATION:MODE:FILE, one word each; uninstall reads the same list.
 install_list = \
@@ -239,6 +252,11 @@ install_list = \
     $(libexecdir)/nvab:755:$(f)) \
   $(foreach f,$(plugin),$(slurmlibdir):755:$(f)) \
   $(foreach f,$(addprefix $(srcdir)/,$(call src,epilog/examples/* service/examples/*)),$(sysconfdir)/nvab/examples:644:$(f)) \
+  $(foreach f,$(units),$(unitdir):644:$(f)) \
+  $(foreach d,sysusers.d tmpfiles.d,$(foreach f,$(call src,epilog/system/$(d)/*),$(prefix)/lib/$(d):644:$(srcdir)/$(f))) \
+  $(foreach f,$(call src,service/system/logrotate.d/*),$(sysconfdir)/logrotate.d:644:$(srcdir)/$(f)) \
+  $(foreach f,$(completions),$(datadir)/bash-completion/completions:644:$(f)) \
+  $(datadir)/zsh/site-functions:644:$(srcdir)/epilog/completions/_nvab \
   $(foreach f,$(man_src),$(mandir)/man$(subst .,,$(suffix $(f))):644:$(srcdir)/$(f))
 word1 = $(word 1,$(subst :, ,$(1)))
 word2 = $(word 2,$(subst :, ,$(1)))
