@@ -45,7 +45,7 @@ optimised := $(if $(filter -O0,$(CXXFLAGS)),,$(filter -O%,$(CXXFLAGS)))
 FORTIFY := $(if $(SANITIZE),,$(if $(optimised),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
 
 lib_cflags := $(sort $(JSON_CFLAGS)) $(CURL_CFLAGS) $(SQLITE_CFLAGS) $(INIH_CFLAGS) $(MHD_CFLAGS) $(GNUTLS_CFLAGS) \
-  $(HS_CFLAGS) $(PCRE2_CFLAGS) $(FMT_CFLAGS) $(SPDLOG_CFLAGS) $(CLI11_CFLAGS) $(RAPIDJSON_CFLAGS) \
+  $(PCRE2_CFLAGS) $(FMT_CFLAGS) $(SPDLOG_CFLAGS) $(CLI11_CFLAGS) $(RAPIDJSON_CFLAGS) \
   $(ISAL_CFLAGS) $(ZSTD_CFLAGS) $(ZLIB_CFLAGS) $(MD_CFLAGS) $(CAP_CFLAGS) $(TOML_CFLAGS)
 
 common_flags = $(WARN) $(HARDEN) -MMD -MP -I$(srcdir) $(CPPFLAGS)
@@ -59,7 +59,7 @@ plain_c_flags   = -std=c11 $(common_flags) -D_GNU_SOURCE -fPIC $(plain_fortify) 
 
 # Every program names all libraries and carries only those that it uses.
 libs := -Wl,--as-needed $(FMT_LIBS) $(SPDLOG_LIBS) $(JSON_LIBS) $(CURL_LIBS) $(SQLITE_LIBS) $(INIH_LIBS) \
-  $(MHD_LIBS) $(GNUTLS_LIBS) $(HS_LIBS) $(PCRE2_LIBS) $(ISAL_LIBS) $(ZSTD_LIBS) $(ZLIB_LIBS) $(MD_LIBS) $(CAP_LIBS) $(TOML_LIBS) -pthread
+  $(MHD_LIBS) $(GNUTLS_LIBS) $(PCRE2_LIBS) $(ISAL_LIBS) $(ZSTD_LIBS) $(ZLIB_LIBS) $(MD_LIBS) $(CAP_LIBS) $(TOML_LIBS) -pthread
 link = $(CXX) $(SAN) -pie -Wl,-z,relro,-z,now $(LDFLAGS)
 
 # ---- sources: a new file in these folders needs no line here ---------------

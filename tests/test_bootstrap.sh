@@ -41,12 +41,12 @@ expect 2 './bootstrap demo'
 
 # Not a Debian: the sentence says which packages to look for.
 run deps
-expect 1 'libhyperscan-dev'
+expect 1 'libcurl4-openssl-dev'
 expect 1 'on another system install'
 
 # Nothing is missing: apt is not even asked, so that it works without root and without a network.
 stub apt-get "echo apt-get \"\$@\" >>'$work/apt'"
-stub apt-cache 'case $2 in libhyperscan-dev) ;; *) echo "Package: $2" ;; esac'
+stub apt-cache 'case $2 in libcurl4-openssl-dev) ;; *) echo "Package: $2" ;; esac'
 stub dpkg-query 'echo "ii "'
 stub id 'echo 0'
 run deps
@@ -54,19 +54,19 @@ expect 0 'all packages are installed'
 [ ! -e "$work/apt" ] || fail "apt was asked: $(cat "$work/apt")"
 
 # One is missing, and this release has only its alternative.
-stub dpkg-query 'case $4 in libhyperscan-dev | libvectorscan-dev) exit 1 ;; esac; echo "ii "'
+stub dpkg-query 'case $4 in libcurl4-openssl-dev | libcurl4-gnutls-dev) exit 1 ;; esac; echo "ii "'
 run deps
-expect 0 'installing: libhyperscan-dev|libvectorscan-dev'
+expect 0 'installing: libcurl4-openssl-dev|libcurl4-gnutls-dev'
 asked=$(cat "$work/apt")
 case $asked in
-  *'install -y -qq --no-install-recommends libvectorscan-dev'*) ;;
+  *'install -y -qq --no-install-recommends libcurl4-gnutls-dev'*) ;;
   *) fail "asked apt for: $asked" ;;
 esac
 
 # apt knows no alternative at all.
 stub apt-cache 'exit 0'
 run deps
-expect 1 'apt knows no package libhyperscan-dev|libvectorscan-dev'
+expect 1 'apt knows no package libcurl4-openssl-dev|libcurl4-gnutls-dev'
 
 # Neither root nor sudo.
 stub apt-cache 'echo "Package: $2"'
@@ -78,6 +78,6 @@ expect 1 'needs root'
 stub id 'echo 0'
 stub apt-get '[ "$1" = update ] || exit 100'
 run deps
-expect 1 'apt-get could not install: libhyperscan-dev'
+expect 1 'apt-get could not install: libcurl4-openssl-dev'
 
 echo "all as it should be"

@@ -34,7 +34,6 @@ owner() {
     toml++/*) echo "common/base/toml." ;;
     ini.h | INIReader.h) echo "common/base/ini." ;;
     spdlog/*) echo "common/base/log." ;;
-    hs/* | hs.h) echo "common/engine/literal_matcher." ;;
     pcre2.h) echo "common/base/regex." ;;
     isa-l.h | isa-l/* | zstd.h | zlib.h) echo "common/base/decode. common/base/encode." ;;
     curl/*) echo "common/base/http." ;;
