@@ -113,9 +113,9 @@ void metric_fields(Io& io, T& metric) {
 
 template <typename Io, typename T>
 void rule_fields(Io& io, T& rule) {
-  for (auto* text :
-       {&rule.id, &rule.cause, &rule.title, &rule.pack, &rule.match, &rule.unless, &rule.outcome,
-        &rule.advice, &rule.explanation, &rule.provenance, &rule.file}) {
+  for (auto* text : {&rule.id, &rule.cause, &rule.title, &rule.pack, &rule.match, &rule.unless,
+                     &rule.outcome, &rule.everywhere, &rule.only_some, &rule.advice,
+                     &rule.explanation, &rule.provenance, &rule.file}) {
     io.field(*text);
   }
   list(io, rule.sources, [&](auto& source) { number(io, source); });

@@ -125,8 +125,9 @@ std::string canonical(const Rule& rule) {
     append(&out, std::to_string(words.size()));
     for (const std::string& word : words) append(&out, word);
   };
-  for (const std::string* text : {&rule.id, &rule.cause, &rule.title, &rule.match, &rule.unless,
-                                  &rule.outcome, &rule.advice, &rule.explanation}) {
+  for (const std::string* text :
+       {&rule.id, &rule.cause, &rule.title, &rule.match, &rule.unless, &rule.outcome,
+        &rule.everywhere, &rule.only_some, &rule.advice, &rule.explanation}) {
     append(&out, *text);
   }
   for (Source source : rule.sources) append(&out, to_string(source));
