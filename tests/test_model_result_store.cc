@@ -111,6 +111,96 @@ void a_later_state_replaces_the_first_one(void**) {
       1);
 }
 
+// A job of an hour on two nodes with four GPUs each, for which oak2 is blamed.
+AttributionResult hour(const std::string& job) {
+  AttributionResult result = sample(job);
+  result.terminal_state = TerminalState::failed;
+  result.domain = Domain::infrastructure;
+  result.context.start_time = kNow;
+  result.context.end_time = kNow + std::chrono::hours(1);
+  result.context.gpus_per_node = 4;
+  result.verdict.timeline[0].text = "uncorrectable error on the crimson bank";
+  return result;
+}
+
+std::string words(Db& database, const char* sql) {
+  auto statement = database.prepare(sql);
+  if (!statement) fail_msg("%s", statement.error().message.c_str());
+  std::string all;
+  while (*statement->step()) {
+    for (int column = 0; column < 9; ++column) all += statement->text(column) + " ";
+  }
+  return all;
+}
+
+constexpr const char* kRunSums =
+    "SELECT sub_domain, runs, job_seconds, node_seconds, gpu_seconds FROM run_day WHERE runs > 0";
+constexpr const char* kNodeSums =
+    "SELECT node, jobs, seconds, blamed, last_good_us, last_bad_us FROM node_day WHERE jobs > 0";
+constexpr const char* kFound = "SELECT rowid FROM run_text WHERE run_text MATCH 'crimson'";
+
+void sums_by_day_count_the_latest_verdict_once(void**) {
+  const TempFolder folder;
+  auto store = ResultStore::open(folder.file());
+  Db& db = (*store)->database();
+  AttributionResult result = hour("1");
+  result.provisional = true;  // it still runs: nothing to count
+  assert_true((*store)->add(result, kNow).has_value());
+  assert_string_equal(words(db, kRunSums).c_str(), "");
+  result.provisional = false;
+  assert_true((*store)->add(result, kNow).has_value());
+  assert_true((*store)->add(result, kNow).has_value());
+  assert_true((*store)->add(hour("2"), kNow).has_value());
+  assert_string_equal(words(db, kRunSums).c_str(), "gpu_memory 2 7200 14400 57600     ");
+  assert_string_equal(words(db, kNodeSums).c_str(),
+                      "oak1 2 7200 0      oak2 2 7200 2  1790003600000000    ");
+  // Asked again with more evidence, it was the program after all.
+  result.domain = Domain::workload;
+  result.sub_domain = SubDomain::user_code;
+  result.verdict.culprits.nodes.clear();
+  assert_true((*store)->add(result, kNow).has_value());
+  assert_string_equal(words(db, kRunSums).c_str(),
+                      "gpu_memory 1 3600 7200 28800     user_code 1 3600 7200 28800     ");
+  assert_string_equal(words(db, kNodeSums).c_str(),
+                      "oak1 2 7200 0      oak2 2 7200 1  1790003600000000    ");
+}
+
+void an_older_database_is_brought_forward_with_what_it_holds(void**) {
+  const TempFolder folder;
+  std::string runs, nodes, found;
+  {
+    auto store = ResultStore::open(folder.file());
+    Db& db = (*store)->database();
+    for (const char* job : {"1", "2"}) assert_true((*store)->add(hour(job), kNow).has_value());
+    runs = words(db, kRunSums), nodes = words(db, kNodeSums), found = words(db, kFound);
+    // Back to the first schema: what only the second has is gone.
+    assert_true(db.execute("DROP TABLE run_day; DROP TABLE node_day; DROP TABLE run_text;"
+                           "DROP TABLE context_node; DROP INDEX run_gpu_by_uuid;"
+                           "DROP INDEX execution_context_by_ended;"
+                           "DROP INDEX execution_context_by_owner;"
+                           "DROP INDEX execution_context_by_account;"
+                           "DROP INDEX execution_context_by_sub_domain;"
+                           "CREATE INDEX execution_context_by_end ON execution_context (end_us);"
+                           "CREATE INDEX execution_context_by_user ON execution_context (user);"
+                           "DELETE FROM schema_version WHERE version = 2")
+                    .has_value());
+    for (const char* column : {"ended_us", "terminal_state", "domain", "sub_domain", "cause",
+                               "evidence_status", "is_final"}) {
+      const std::string drop = std::string("ALTER TABLE execution_context DROP COLUMN ") + column;
+      assert_true(db.execute(drop).has_value());
+    }
+  }
+  auto store = ResultStore::open(folder.file());
+  if (!store) fail_msg("%s", store.error().message.c_str());
+  Db& db = (*store)->database();
+  assert_string_equal(words(db, kRunSums).c_str(), runs.c_str());
+  assert_string_equal(words(db, kNodeSums).c_str(), nodes.c_str());
+  assert_string_equal(words(db, kFound).c_str(), found.c_str());
+  assert_int_equal(number(db, "SELECT count(*) FROM context_node"), 4);
+  assert_true((*store)->add(hour("1"), kNow).has_value());
+  assert_string_equal(words(db, kRunSums).c_str(), runs.c_str());
+}
+
 // Runs `work` in a child; whether it returned true.
 bool child(bool (*work)(const std::string&), const std::string& path, pid_t* pid) {
   *pid = ::fork();
@@ -220,6 +310,8 @@ int main() {
       cmocka_unit_test(a_result_is_stored_with_its_nodes_gpus_and_rules),
       cmocka_unit_test(asking_again_adds_a_run_but_a_trigger_counts_once),
       cmocka_unit_test(a_later_state_replaces_the_first_one),
+      cmocka_unit_test(sums_by_day_count_the_latest_verdict_once),
+      cmocka_unit_test(an_older_database_is_brought_forward_with_what_it_holds),
       cmocka_unit_test(writers_at_once_wait_for_each_other),
       cmocka_unit_test(a_newer_schema_is_left_alone),
       cmocka_unit_test(a_full_disk_loses_nothing_that_was_there),

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/model/result_rollup.hh"
 #include "common/model/result_schema.hh"
 
 namespace nvab {
@@ -38,6 +39,21 @@ Error too_new(const std::string& path, int version) {
                                         std::to_string(version) + ", this program knows up to " +
                                         std::to_string(result_schema_version()) +
                                         "; use a newer nvab, or another file"};
+}
+
+// The schema whose sums have to be made of what is there already.
+constexpr int kFirstWithSums = 2;
+// What of the evidence's text can be searched, in bytes: more than a person would read.
+constexpr std::size_t kMaxSearchText = 64 * 1024;
+
+// What a search looks at.
+std::string search_text(const Verdict& verdict) {
+  std::string text = verdict.root_cause.title + ' ' + verdict.root_cause.rule;
+  for (const TimelineItem& item : verdict.timeline) {
+    if (text.size() + item.text.size() > kMaxSearchText) break;
+    text += ' ' + item.text;
+  }
+  return text;
 }
 
 struct NodeRow {
@@ -81,9 +97,20 @@ Result<void> ResultStore::migrate() {
       done = db_.execute("INSERT INTO schema_version VALUES (" + std::to_string(step + 1) +
                          ", CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER))");
     }
+    if (done && step + 1 == kFirstWithSums) done = roll_up(db_, std::nullopt, 1);
     if (!done) return fail("bringing it to schema " + std::to_string(step + 1), done.error());
   }
   return transaction->commit();
+}
+
+Result<void> ResultStore::take_back(const ExecutionContext& context) {
+  auto find = db_.prepare("SELECT id FROM execution_context WHERE context_key = ?");
+  if (!find) return tl::unexpected<Error>(find.error());
+  find->bind(1, context.key());
+  auto row = find->step();
+  if (!row) return tl::unexpected<Error>(row.error());
+  if (!*row) return {};
+  return roll_up(db_, find->integer(0), -1);
 }
 
 Result<long long> ResultStore::add_context(const ExecutionContext& context, Time now) {
@@ -157,14 +184,48 @@ Result<long long> ResultStore::add_run(long long context_id, const AttributionRe
   insert->bind(22, verdict.ruleset.digest);
   insert->bind(23, to_json(result).dump());
   if (auto done = insert->run(); !done) return tl::unexpected<Error>(done.error());
-  const long long id = db_.last_row_id();
+  return db_.last_row_id();
+}
 
-  auto latest = db_.prepare("UPDATE execution_context SET latest_run_id = ? WHERE id = ?");
+Result<void> ResultStore::set_latest(long long context_id, long long run_id,
+                                     const AttributionResult& result, Time now) {
+  auto latest = db_.prepare(
+      "UPDATE execution_context SET latest_run_id = ?, ended_us = ?, terminal_state = ?,"
+      " domain = ?, sub_domain = ?, cause = ?, evidence_status = ?, is_final = ? WHERE id = ?");
   if (!latest) return tl::unexpected<Error>(latest.error());
-  latest->bind(1, id);
-  latest->bind(2, context_id);
-  if (auto done = latest->run(); !done) return tl::unexpected<Error>(done.error());
-  return id;
+  latest->bind(1, run_id);
+  latest->bind(2, microseconds(result.context.end_time.value_or(now)));
+  latest->bind(3, to_string(result.terminal_state));
+  latest->bind(4, to_string(result.domain));
+  latest->bind(5, to_string(result.sub_domain));
+  latest->bind(6, result.verdict.root_cause.id);
+  latest->bind(7, to_string(result.evidence_status));
+  latest->bind(8, result.provisional ? 0 : 1);
+  latest->bind(9, context_id);
+  return latest->run();
+}
+
+Result<void> ResultStore::add_context_nodes(long long context_id, const ExecutionContext& context) {
+  auto clear = db_.prepare("DELETE FROM context_node WHERE context_id = ?");
+  if (!clear) return tl::unexpected<Error>(clear.error());
+  clear->bind(1, context_id);
+  if (auto done = clear->run(); !done) return done;
+  auto insert = db_.prepare("INSERT OR IGNORE INTO context_node VALUES (?,?)");
+  if (!insert) return tl::unexpected<Error>(insert.error());
+  for (const std::string& node : context.nodes) {
+    insert->bind(1, context_id);
+    insert->bind(2, node);
+    if (auto done = insert->run(); !done) return done;
+  }
+  return {};
+}
+
+Result<void> ResultStore::add_text(long long run_id, const Verdict& verdict) {
+  auto insert = db_.prepare("INSERT INTO run_text (rowid, text) VALUES (?,?)");
+  if (!insert) return tl::unexpected<Error>(insert.error());
+  insert->bind(1, run_id);
+  insert->bind(2, search_text(verdict));
+  return insert->run();
 }
 
 Result<void> ResultStore::add_nodes(long long run_id, const Verdict& verdict) {
@@ -243,16 +304,26 @@ Result<ResultStore::Added> ResultStore::add(const AttributionResult& result, Tim
     if (!row) return tl::unexpected<Error>(row.error());
     if (*row) return Added::already_there;
   }
+  if (auto done = add_rows(result, now, trigger_id); !done) return tl::unexpected(done.error());
+  if (auto done = transaction->commit(); !done) return tl::unexpected(done.error());
+  return Added::stored;
+}
+
+Result<void> ResultStore::add_rows(const AttributionResult& result, Time now,
+                                   std::string_view trigger_id) {
+  if (auto done = take_back(result.context); !done) return done;
   auto context = add_context(result.context, now);
   if (!context) return tl::unexpected<Error>(context.error());
   auto run = add_run(*context, result, now, trigger_id);
   if (!run) return tl::unexpected<Error>(run.error());
-  auto done = add_nodes(*run, result.verdict);
+  auto done = set_latest(*context, *run, result, now);
+  if (done) done = add_context_nodes(*context, result.context);
+  if (done) done = add_nodes(*run, result.verdict);
   if (done) done = add_gpus(*run, result.verdict);
   if (done) done = add_rules(*run, result.verdict);
-  if (done) done = transaction->commit();
-  if (!done) return tl::unexpected<Error>(done.error());
-  return Added::stored;
+  if (done) done = add_text(*run, result.verdict);
+  if (done) done = roll_up(db_, *context, 1);
+  return done;
 }
 
 }  // namespace nvab

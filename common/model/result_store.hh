@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results in SQLite: one context a job and attempt, one attribution_run each time it was asked
-// about, and rows by node, GPU and rule for fast pages. The schema is in nvab-result(5).
+// about, and rows by node, GPU, rule and day for fast pages. The schema is in nvab-result(5).
 #pragma once
 
 #include <memory>
@@ -34,12 +34,19 @@ class ResultStore {
  private:
   explicit ResultStore(Db db) : db_(std::move(db)) {}
   Result<void> migrate();
+  Result<void> add_rows(const AttributionResult& result, Time now, std::string_view trigger_id);
+  // Before the context changes: what it counted for in the sums.
+  Result<void> take_back(const ExecutionContext& context);
   Result<long long> add_context(const ExecutionContext& context, Time now);
   Result<long long> add_run(long long context_id, const AttributionResult& result, Time now,
                             std::string_view trigger_id);
+  Result<void> set_latest(long long context_id, long long run_id, const AttributionResult& result,
+                          Time now);
+  Result<void> add_context_nodes(long long context_id, const ExecutionContext& context);
   Result<void> add_nodes(long long run_id, const Verdict& verdict);
   Result<void> add_gpus(long long run_id, const Verdict& verdict);
   Result<void> add_rules(long long run_id, const Verdict& verdict);
+  Result<void> add_text(long long run_id, const Verdict& verdict);
 
   Db db_;
 };
