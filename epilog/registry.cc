@@ -13,7 +13,9 @@ extern const EcaComponent eca_slurm;
 extern const EcaComponent eca_static;
 extern const CollectorComponent log_file;
 extern const CollectorComponent log_job;
+extern const CollectorComponent log_journald;
 extern const CollectorComponent log_kernel;
+extern const CollectorComponent log_kmsg;
 extern const CollectorComponent log_task_exits;
 extern const CollectorComponent log_flight_recorder;
 extern const CollectorComponent metric_file;
@@ -24,7 +26,8 @@ namespace {
 
 constexpr const EcaComponent* kEca[] = {&eca_slurm, &eca_static};
 constexpr const CollectorComponent* kCollectors[] = {
-    &log_file, &log_job, &log_kernel, &log_task_exits, &log_flight_recorder, &metric_file};
+    &log_file,   &log_job,        &log_journald,        &log_kmsg,
+    &log_kernel, &log_task_exits, &log_flight_recorder, &metric_file};
 constexpr const OutputComponent* kOutputs[] = {&output_stdout, &output_sqlite};
 
 std::vector<ComponentSpec> gather_specs() {

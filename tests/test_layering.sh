@@ -36,6 +36,7 @@ owner() {
     spdlog/*) echo "common/base/log." ;;
     pcre2.h) echo "common/base/regex." ;;
     isa-l.h | isa-l/* | zstd.h | zlib.h) echo "common/base/decode. common/base/encode." ;;
+    systemd/*) echo "epilog/log/journal_library." ;;
     curl/*) echo "common/base/http." ;;
     CLI/*) echo "epilog/ service/" ;;
     microhttpd.h) echo "service/httpd." ;;

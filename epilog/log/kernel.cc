@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The component log.kernel: what the kernel of this machine logged around the job, where the job
-// ran here. From the journal, else dmesg, else the files that syslog daemons write.
-#include <fmt/core.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
+// ran here, from the best witness that is there: the journal (it survives a reboot, and has the
+// time of day), the kernel's own ring, the files that syslog daemons write.
 #include <utility>
 
 #include "common/base/file.hh"
-#include "common/base/subprocess.hh"
-#include "common/base/text.hh"
-#include "common/engine/extract/stream_reader.hh"
 #include "epilog/connector.hh"
 #include "epilog/log/file.hh"
-#include "epilog/log/spool.hh"
-#include "epilog/observation_batch.hh"
+#include "epilog/log/journald.hh"
+#include "epilog/log/kmsg.hh"
+#include "epilog/log/local_nodes.hh"
 
 namespace nvab {
 namespace {
@@ -23,11 +17,9 @@ namespace {
 // The kernel speaks of a lost GPU or a killed process a little before or after the job's end.
 constexpr Duration kBefore = std::chrono::minutes(1);
 constexpr Duration kAfter = std::chrono::minutes(5);
-// Of a program's output, what tells the dialect.
-constexpr std::size_t kProbeBytes = 64 * 1024;
 
 struct KernelOptions {
-  std::string connector, journalctl, dmesg;
+  std::string connector, ring;
   std::vector<std::string> files;
 };
 
@@ -38,112 +30,33 @@ class KernelLog final : public Collector {
   CollectOutcome collect(const ExecutionContext& context, ObservationSink& sink) override;
 
  private:
-  std::vector<std::string> local_nodes(const ExecutionContext& context) const;
-  std::vector<std::string> journal_command(const ExecutionContext& context) const;
-  // Nothing where the program is not there, or has nothing to say.
-  std::optional<CollectOutcome> from_program(std::vector<std::string> argv,
-                                             const std::string& stream,
-                                             const ExecutionContext& context,
-                                             const std::string& node, ObservationSink& sink);
+  std::unique_ptr<Collector> journal() const;
+  std::unique_ptr<Collector> ring() const;
+  std::unique_ptr<Collector> files(const std::string& node) const;  // null: there is none
 
   KernelOptions options_;
   Host& host_;
 };
 
-std::string host_name() {
-  std::array<char, 256> name = {};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return {};
-  return name.data();
+std::unique_ptr<Collector> KernelLog::journal() const {
+  JournaldOptions options;
+  options.connector = options_.connector;
+  options.only_kernel = true;
+  options.before = kBefore;
+  options.after = kAfter;
+  return make_log_journald(std::move(options), host_);
 }
 
-std::string_view short_name(std::string_view host) { return host.substr(0, host.find('.')); }
-
-// Those of the job's nodes that are this machine: by name, or because the plugin noted this boot.
-std::vector<std::string> KernelLog::local_nodes(const ExecutionContext& context) const {
-  const std::string host = host_name();
-  std::vector<std::string> nodes;
-  for (const std::string& node : context.nodes) {
-    if (short_name(node) == short_name(host)) nodes.push_back(node);
-  }
-  const auto boot = read_file(host_.root + "/proc/sys/kernel/random/boot_id", 100);
-  const auto paths = spool_files(host_.spool, context);
-  if (!boot || !paths) return nodes;
-  TaskTable table(context);
-  for (const std::string& path : *paths) (void)read_task_file(path, host_.deadline, &table);
-  for (const TaskStream& stream : table.streams()) {
-    const bool is_new = std::find(nodes.begin(), nodes.end(), stream.node) == nodes.end();
-    if (stream.boot_id == trim(*boot) && is_new && context.has_node(stream.node)) {
-      nodes.push_back(stream.node);
-    }
-  }
-  return nodes;
+std::unique_ptr<Collector> KernelLog::ring() const {
+  KmsgOptions options;
+  options.connector = options_.connector;
+  options.path = host_.root + options_.ring;
+  options.before = kBefore;
+  options.after = kAfter;
+  return make_log_kmsg(std::move(options), host_);
 }
 
-std::vector<std::string> KernelLog::journal_command(const ExecutionContext& context) const {
-  const auto at = [](Time time) {
-    return fmt::format("@{}", time.time_since_epoch().count() / 1'000'000);
-  };
-  std::vector<std::string> argv = {
-      options_.journalctl, "--dmesg",       "--output=short-iso-precise",
-      "--no-pager",        "--no-hostname", "--quiet"};
-  if (context.start_time) argv.push_back("--since=" + at(*context.start_time - kBefore));
-  if (context.end_time) argv.push_back("--until=" + at(*context.end_time + kAfter));
-  return argv;
-}
-
-std::optional<CollectOutcome> KernelLog::from_program(std::vector<std::string> argv,
-                                                      const std::string& stream,
-                                                      const ExecutionContext& context,
-                                                      const std::string& node,
-                                                      ObservationSink& sink) {
-  Command command;
-  command.argv = std::move(argv);
-  command.deadline = host_.deadline;
-  const auto end = run_command(command);
-  CollectOutcome outcome;
-  if (!end && end.error().code == Error::Code::timeout) {
-    outcome.status = ConnectorStatus::timed_out;
-    outcome.reason = end.error().message;
-    return outcome;
-  }
-  if (!end || !end->succeeded() || trim(end->output).empty()) return std::nullopt;
-  const std::string_view text = end->output;
-  StreamInfo info =
-      probe_stream(stream, Source::syslog, text.substr(0, kProbeBytes),
-                   text.substr(text.size() - std::min(text.size(), kProbeBytes)), context);
-  info.node = node;
-  info.trust = Trust::kernel;
-  const RulesetName* filter = host_.all_lines ? nullptr : &host_.rules->name();
-  ObservationBatch batch(Source::syslog, options_.connector, filter, sink);
-  StreamReader reader(
-      *host_.rules, std::move(info), [&](LogEntry&& entry) { batch.add(std::move(entry)); },
-      host_.all_lines);
-  reader.feed(text);
-  StreamCoverage coverage = reader.finish();
-  outcome.details = Json::object();
-  outcome.details.set("lines", Json::of(static_cast<std::int64_t>(coverage.lines)));
-  batch.add(std::move(coverage), text.size(), reader.bytes_replaced());
-  batch.flush();
-  return outcome;
-}
-
-CollectOutcome KernelLog::collect(const ExecutionContext& context, ObservationSink& sink) {
-  const std::vector<std::string> nodes = local_nodes(context);
-  CollectOutcome outcome;
-  if (nodes.empty()) {
-    outcome.status = ConnectorStatus::no_data;
-    outcome.reason = "none of the job's nodes is this machine";
-    return outcome;
-  }
-  // Several nodes on one machine have one kernel: its lines are of none of them alone.
-  const std::string node = nodes.size() == 1 ? nodes.front() : std::string();
-  if (auto done = from_program(journal_command(context), "journal", context, node, sink)) {
-    return *done;
-  }
-  if (auto done =
-          from_program({options_.dmesg, "--time-format=iso"}, "dmesg", context, node, sink)) {
-    return *done;
-  }
+std::unique_ptr<Collector> KernelLog::files(const std::string& node) const {
   LogFileOptions files;
   files.connector = options_.connector;
   files.source = Source::syslog;
@@ -151,19 +64,45 @@ CollectOutcome KernelLog::collect(const ExecutionContext& context, ObservationSi
   for (const std::string& path : options_.files) {
     if (exists(host_.root + path)) files.paths.push_back(host_.root + path);
   }
-  if (!files.paths.empty()) return make_log_file(std::move(files), host_)->collect(context, sink);
-  outcome.status = ConnectorStatus::unavailable;
-  outcome.reason =
-      "this machine has no journal, no dmesg for us, and no kernel messages in /var/log";
-  return outcome;
+  return files.paths.empty() ? nullptr : make_log_file(std::move(files), host_);
+}
+
+// Whoever has something to say has the last word; a time that is over ends it, too.
+bool settles(const CollectOutcome& outcome) {
+  return outcome.status == ConnectorStatus::ok || outcome.status == ConnectorStatus::timed_out;
+}
+
+CollectOutcome KernelLog::collect(const ExecutionContext& context, ObservationSink& sink) {
+  const std::vector<std::string> nodes = local_nodes(context, host_);
+  CollectOutcome outcome;
+  if (nodes.empty()) {
+    outcome.status = ConnectorStatus::no_data;
+    outcome.reason = "none of the job's nodes is this machine";
+    return outcome;
+  }
+  CollectOutcome from_journal = journal()->collect(context, sink);
+  if (settles(from_journal)) return from_journal;
+  CollectOutcome from_ring = ring()->collect(context, sink);
+  if (settles(from_ring)) return from_ring;
+  if (const auto files = this->files(sole_node(nodes))) {
+    CollectOutcome from_files = files->collect(context, sink);
+    if (settles(from_files)) return from_files;
+  }
+  // A witness that was there and silent is better than none.
+  for (CollectOutcome* silent : {&from_journal, &from_ring}) {
+    if (silent->status == ConnectorStatus::no_data) return std::move(*silent);
+  }
+  from_ring.reason = "the journal: " + from_journal.reason +
+                     "; the kernel's ring: " + from_ring.reason +
+                     "; and there are no kernel messages in /var/log";
+  return from_ring;
 }
 
 constexpr ParamSpec kParams[] = {
-    {.name = "journalctl",
+    {.name = "ring",
      .type = ParamType::path,
-     .fallback = "journalctl",
-     .help = "The journalctl to run"},
-    {.name = "dmesg", .type = ParamType::path, .fallback = "dmesg", .help = "The dmesg to run"},
+     .fallback = "/dev/kmsg",
+     .help = "The kernel's ring, where the journal has nothing"},
     {.name = "files",
      .type = ParamType::list,
      .fallback = "/var/log/kern.log,/var/log/messages,/var/log/syslog",
@@ -173,10 +112,22 @@ constexpr ParamSpec kParams[] = {
 Result<std::unique_ptr<Collector>> open_log_kernel(const ComponentSettings& settings, Host& host) {
   KernelOptions options;
   options.connector = settings.full_name();
-  options.journalctl = settings.text("journalctl");
-  options.dmesg = settings.text("dmesg");
+  options.ring = settings.text("ring");
   options.files = settings.list("files");
   return std::make_unique<KernelLog>(std::move(options), host);
+}
+
+// Any of them will do.
+ProbeFindings probe_log_kernel(const ComponentSettings& settings, Host& host) {
+  const auto ring = read_kernel_ring(host.root + settings.text("ring"), host.deadline);
+  if (ring) return {probe_ok("read the kernel's messages", "by " + settings.text("ring"))};
+  for (const std::string& path : settings.list("files")) {
+    if (open_regular(host.root + path)) {
+      return {probe_ok("read the kernel's messages", "in " + path)};
+    }
+  }
+  return {probe_warning("read the kernel's messages", ring.error().message,
+                        "run nvab-run as root, or give it CAP_SYSLOG; the journal may still do")};
 }
 
 }  // namespace
@@ -189,6 +140,7 @@ constinit const CollectorComponent log_kernel = {
              .params = kParams},
     .query = nullptr,
     .open = open_log_kernel,
+    .probe = probe_log_kernel,
 };
 
 }  // namespace nvab

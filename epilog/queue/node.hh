@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/base/result.hh"
+#include "epilog/log/kmsg.hh"
 #include "epilog/queue/store.hh"
 #include "epilog/queue/worker.hh"
 
@@ -19,10 +20,10 @@ struct NodeEvidence {
   std::string spool, share, kmsg;
 };
 
-// Kernel messages as /dev/kmsg gives them ("6,339,5140900,-;NVRM: …") as syslog lines of `node`.
-// `boot` is when the kernel's clock was 0; messages before `since` are left out. What a process
-// wrote there, and not the kernel, is said to be by "kmsg". Pure.
-std::string kernel_lines(std::string_view records, std::string_view node, Time boot, Time since);
+// Kernel messages as syslog lines of `node`, without those before `since`. What a process wrote
+// there, and not the kernel, is said to be by "kmsg". Pure.
+std::string kernel_lines(const KernelRing& ring, std::string_view node, const KernelClock& clock,
+                         Time since);
 
 class NodeWorker {
  public:
@@ -35,7 +36,6 @@ class NodeWorker {
  private:
   Result<void> copy(const JobHint& hint, Time now) const;
   Result<void> copy_tasks(std::uint32_t job, Time* since) const;
-  Result<std::string> read_kernel_log() const;
 
   QueueStore& store_;
   QueueSettings settings_;

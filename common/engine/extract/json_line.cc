@@ -118,7 +118,10 @@ std::optional<JsonLine> unwrap_json(std::string_view line) {
   out.severity = level_of(*object);
   out.rank = first_int(*object, kRankKeys);
   out.pid = first_int(*object, kPidKeys);
-  out.is_kernel = object->get("_TRANSPORT").as_string() == "kernel";
+  // What processes write to /dev/kmsg comes by the same transport, with another facility.
+  const std::string facility = text_of(object->get("SYSLOG_FACILITY"));
+  out.is_kernel =
+      object->get("_TRANSPORT").as_string() == "kernel" && (facility.empty() || facility == "0");
   if (out.is_kernel) out.app = "kernel";
   return out;
 }
