@@ -99,7 +99,8 @@ std::vector<Event> EventStore::events() const {
     const std::size_t first = all.size();
     all.insert(all.end(), group.earliest.begin(), group.earliest.end());
     all.insert(all.end(), group.latest.begin(), group.latest.end());
-    for (const auto& [hash, event] : group.sampled) {
+    for (const auto& [hash, sampled] : group.sampled) {
+      const Event& event = sampled;  // a lambda of clang 14 cannot take a binding
       const auto same = [&](const Event& kept) {
         return kept.origin == event.origin && kept.text == event.text;
       };
