@@ -95,7 +95,7 @@ bool BlockCollector::append(Block* block, const StreamLine& line, const MakeEntr
     return ++block->left_out < kMaxLeftOut;
   }
   message += std::exchange(block->tail, {});
-  message += '\n';
+  if (block->state.kind != BlockKind::partial) message += '\n';
   message += line.text.text;
   if (message.size() > kMaxLine) message.resize(kMaxLine);
   bytes_ += message.size() - before;

@@ -68,9 +68,16 @@ constexpr Opener kOpeners[] = {
     {"Unable to handle kernel", BlockKind::kernel_trace, true},
 };
 
+// Parts of a container's line, and the journal's way to write a message that is no plain text: an
+// array of numbers.
+constexpr std::string_view kDisguises[] = {" stdout P ", " stderr P ", "\"MESSAGE\":["};
+
 constexpr auto make_literals() {
-  std::array<std::string_view, std::size(kOpeners)> literals{};
-  for (std::size_t i = 0; i < literals.size(); ++i) literals[i] = kOpeners[i].literal;
+  std::array<std::string_view, std::size(kOpeners) + std::size(kDisguises)> literals{};
+  for (std::size_t i = 0; i < std::size(kOpeners); ++i) literals[i] = kOpeners[i].literal;
+  for (std::size_t i = 0; i < std::size(kDisguises); ++i) {
+    literals[std::size(kOpeners) + i] = kDisguises[i];
+  }
   return literals;
 }
 constexpr auto kLiterals = make_literals();
@@ -339,6 +346,11 @@ bool is_rule_line(std::string_view text) {
 }
 
 std::optional<BlockState> opened_block(const BlockText& line) {
+  if (line.is_partial) {
+    BlockState state;
+    state.kind = BlockKind::partial;
+    return state;
+  }
   for (const Opener& opener : kOpeners) {
     if (opener.kernel_only && !line.is_kernel) continue;
     if (!has(line.text, opener.literal)) continue;
@@ -374,6 +386,8 @@ BlockStep next_step(BlockState* state, const BlockText& line) {
       return kernel_trace_step(state, line);
     case BlockKind::kernel_oom:
       return kernel_oom_step(state, line);
+    case BlockKind::partial:
+      return line.is_partial ? BlockStep::take : BlockStep::take_and_close;
   }
   return BlockStep::close;
 }

@@ -20,6 +20,7 @@ enum class BlockKind {
   stack_trace,   // absl's and Python's own dump of a crash
   kernel_trace,  // oops, hung task, lockup
   kernel_oom,    // everything from "invoked oom-killer" to the kill
+  partial,       // one line that a container runtime cut into several
 };
 
 // One line as blocks see it.
@@ -30,6 +31,7 @@ struct BlockText {
   bool is_candidate = false;  // holds a literal of some rule
   bool is_progress = false;   // no candidate, but a sampled sign of life
   bool is_labelled = false;   // a launcher says which rank or task wrote it
+  bool is_partial = false;    // goes on in the writer's next line, without a line break
 };
 
 // Where a block that is being read stands.
@@ -47,7 +49,8 @@ enum class BlockStep {
   close,           // it ended before this line
 };
 
-// Literals that open a block: the first stage must see them whatever the rules want.
+// Literals that open a block, or that say that the rules' own do not stand in the raw line as they
+// do in its message: the first stage must see them whatever the rules want.
 std::span<const std::string_view> block_openers();
 
 // The block that this line opens, if it opens one.

@@ -63,6 +63,7 @@ std::optional<Time> resolve_day(Duration clock, const StreamInfo& stream,
 
 LineHead parse_head(std::string_view line, Source source, HeadOptions options) {
   HeadReader in{line, {}};
+  if (options.host_labels) take_host_label(&in);
   if (source == Source::syslog) {
     take_syslog_head(&in, options);
   } else if (source == Source::applog) {

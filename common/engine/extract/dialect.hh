@@ -27,7 +27,11 @@ struct LineHead {
   std::string_view app;  // "kernel", "slurmd"
   std::optional<int> pid;
   std::string_view severity;
-  bool is_kernel = false;    // the transport says so ("kernel:" tag in syslog, a dmesg stream)
+  bool is_kernel = false;  // the transport says so ("kernel:" tag in syslog, a dmesg stream)
+  // Of a container runtime's line: "stdout" or "stderr", and whether it goes on in the next line of
+  // the same (CRI's flag P: cut at 16 KiB).
+  std::string_view container_stream;
+  bool is_partial = false;
   std::string_view message;  // what is left; for JSON lines see unwrap_json
 };
 
@@ -36,7 +40,8 @@ struct HeadOptions {
   // Lines begin with the task's number as `srun -l` writes it ("3: "); a program may also number
   // its lines.
   bool task_labels = true;
-  bool is_dmesg = false;  // kernel messages without host and program
+  bool is_dmesg = false;     // kernel messages without host and program
+  bool host_labels = false;  // lines begin with "NODE: ", as pdsh and clush write them
 };
 
 // The views point into `line`, which should be sanitised (control bytes are taken as they are).
@@ -64,8 +69,9 @@ struct StreamInfo {
   std::optional<Time> boot;  // for uptime stamps
   std::optional<Time> day;   // midnight before the first line, for time-of-day stamps
   HeadOptions head;
-  std::string app;            // default for lines that name none ("slurmctld.log")
-  Trust trust = Trust::user;  // system for syslog files, kernel where the transport proves it
+  bool is_journal_export = false;  // see journal_export.hh
+  std::string app;                 // default for lines that name none ("slurmctld.log")
+  Trust trust = Trust::user;       // system for syslog files, kernel where the transport proves it
 };
 
 // Fills a StreamInfo from the file's name and from samples of its head and tail (each up to 64 KiB,

@@ -56,6 +56,9 @@ bool take_glog(HeadReader* in);
 // came before, so that bare numbers count.
 bool take_launcher_prefix(HeadReader* in, bool at_start, HeadOptions options);
 
+// "n3: " of pdsh and clush.
+bool take_host_label(HeadReader* in);
+
 // The whole head of a line of syslog, dmesg, the journal or a Slurm daemon.
 void take_syslog_head(HeadReader* in, HeadOptions options);
 

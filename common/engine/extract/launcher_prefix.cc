@@ -210,12 +210,24 @@ bool take_cri(HeadReader* in) {
   if (!behind.starts_with(" stdout ") && !behind.starts_with(" stderr ")) return false;
   if (behind.size() < 9 || (behind[8] != 'F' && behind[8] != 'P')) return false;
   in->set_stamp(*stamp);
+  in->head.container_stream = behind.substr(1, 6);
+  in->head.is_partial = behind[8] == 'P';
   in->rest = behind.substr(9);
   in->take(" ");
   return true;
 }
 
 }  // namespace
+
+bool take_host_label(HeadReader* in) {
+  const std::size_t colon = in->rest.find(':');
+  if (colon == std::string_view::npos || !is_host_name(in->rest.substr(0, colon))) return false;
+  const std::string_view behind = in->rest.substr(colon + 1);
+  if (!behind.empty() && behind.front() != ' ') return false;
+  in->head.node = in->rest.substr(0, colon);
+  in->rest = behind.empty() ? behind : behind.substr(1);
+  return true;
+}
 
 bool take_launcher_prefix(HeadReader* in, bool at_start, HeadOptions options) {
   if (in->rest.size() < 3) return at_start && options.task_labels && take_task_label(in);

@@ -6,6 +6,8 @@
 
 #include "common/base/text.hh"
 #include "common/engine/extract/dialect.hh"
+#include "common/engine/extract/head_parts.hh"
+#include "common/engine/extract/journal_export.hh"
 #include "common/engine/extract/stamp.hh"
 #include "common/engine/extract/stream_name.hh"
 
@@ -57,6 +59,23 @@ bool has_task_labels(const std::vector<std::string_view>& lines, const Execution
          (labelled * 10 >= lines.size() * 6 || (several_tasks && labelled >= kFewLines));
 }
 
+// Most lines begin with the name of one of the job's nodes and a colon.
+bool has_host_labels(const std::vector<std::string_view>& lines, const ExecutionContext& context) {
+  std::size_t labelled = 0;
+  for (std::string_view line : lines) {
+    HeadReader in{line, {}};
+    if (!take_host_label(&in)) continue;
+    const std::string_view host = in.head.node.substr(0, in.head.node.find('.'));
+    labelled += std::any_of(context.nodes.begin(), context.nodes.end(),
+                            [&](const std::string& node) {
+                              return std::string_view(node).substr(0, node.find('.')) == host;
+                            })
+                    ? 1
+                    : 0;
+  }
+  return labelled > 0 && labelled * 10 >= lines.size() * 9;
+}
+
 bool looks_like_dmesg(const std::vector<std::string_view>& lines) {
   std::size_t kernel = 0;
   for (std::string_view line : lines) {
@@ -78,6 +97,12 @@ std::optional<Time> quoted_epoch(std::string_view line) {
   if (at == std::string_view::npos) return std::nullopt;
   const auto stamp = iso_stamp(line.substr(at + 24));
   return stamp && stamp->kind == StampKind::zoned ? std::optional<Time>(stamp->time) : std::nullopt;
+}
+
+std::string plain_sample(const StreamInfo& info, std::string_view text) {
+  if (!info.is_journal_export) return std::string(text);
+  JournalExport journal(info.source);
+  return std::string(journal.feed(text));
 }
 
 class Prober {
@@ -137,7 +162,8 @@ class Prober {
 
   void find_boot() {
     const Sample* last = last_of(StampKind::uptime);
-    if (!last) return;
+    // The nodes of a collected log were booted at times of their own.
+    if (!last || info_.head.host_labels) return;
     if (const auto offset = anchor(StampKind::uptime)) {
       info_.boot = Time{} - *offset;
     } else if (context_.end_time) {
@@ -274,12 +300,14 @@ StreamInfo probe_stream(std::string_view name, Source source, std::string_view h
   info.app = std::move(place.app);
   // The parts of a line outlive this function only inside `head` and `tail`, so colours are cut out
   // of a copy.
-  const std::string clean_head = sanitize(head.substr(0, kMaxProbe));
+  info.is_journal_export = is_journal_export(head);
+  const std::string clean_head = sanitize(plain_sample(info, head.substr(0, kMaxProbe)));
   const std::string clean_tail =
-      sanitize(tail.substr(tail.size() - std::min(tail.size(), kMaxProbe)));
+      sanitize(plain_sample(info, tail.substr(tail.size() - std::min(tail.size(), kMaxProbe))));
   const std::vector<std::string_view> first = lines_of(clean_head, false);
   const std::vector<std::string_view> last =
       clean_tail.empty() ? lines_of(clean_head, true) : lines_of(clean_tail, true);
+  info.head.host_labels = has_host_labels(first, context);
   info.head.task_labels = source != Source::syslog &&
                           (has_task_labels(first, context) || has_task_labels(last, context));
   info.head.is_dmesg = source == Source::syslog && (place.is_dmesg || looks_like_dmesg(first));

@@ -38,10 +38,17 @@ LineHead head_of_json(JsonLine json, const StreamInfo& stream, std::string* stor
   return head;
 }
 
-// Containers' lines are JSON behind a stamp.
-std::string_view json_part(std::string_view text) {
-  const std::size_t brace = text.find('{');
-  return brace == 0 ? text : std::string_view();
+// rsyslog writes a line break inside a message as "#012", and a tab as "#011".
+std::string without_escapes(std::string text) {
+  if (text.find("#012") == std::string::npos) return text;
+  const auto replace = [&](std::string_view escape, char c) {
+    for (std::size_t at = 0; (at = text.find(escape, at)) != std::string::npos; ++at) {
+      text.replace(at, escape.size(), 1, c);
+    }
+  };
+  replace("#012", '\n');
+  replace("#011", '\t');
+  return text;
 }
 
 }  // namespace
@@ -49,10 +56,17 @@ std::string_view json_part(std::string_view text) {
 LineHead read_head(std::string_view raw, const StreamInfo& stream, std::string* storage,
                    std::size_t* replaced) {
   *storage = sanitize(raw, replaced);
-  if (!json_part(*storage).empty()) {
+  if (storage->starts_with('{')) {
     if (auto json = unwrap_json(*storage)) return head_of_json(std::move(*json), stream, storage);
   }
-  return parse_head(*storage, stream.source, stream.head);
+  if (stream.source == Source::syslog) *storage = without_escapes(std::move(*storage));
+  const LineHead head = parse_head(*storage, stream.source, stream.head);
+  if (head.container_stream.empty() || !head.message.starts_with('{')) return head;
+  // A container's line, of a program that writes JSON.
+  auto json = unwrap_json(head.message);
+  if (!json) return head;
+  if (!json->time) json->time = head.time;
+  return head_of_json(std::move(*json), stream, storage);
 }
 
 std::optional<Time> StreamClock::note(const LineHead& head, std::uint64_t offset,

@@ -4,11 +4,13 @@
 #include "common/engine/extract/stream_reader.hh"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "common/base/text.hh"
 #include "common/engine/extract/block_collector.hh"
+#include "common/engine/extract/journal_export.hh"
 #include "common/engine/extract/line_scan.hh"
 #include "common/engine/extract/stream_clock.hh"
 
@@ -60,7 +62,9 @@ struct StreamReader::Impl {
         sink(std::move(to)),
         select_all(all),
         clock(stream),
-        blocks([this](LogEntry&& entry) { emit_block(std::move(entry)); }) {}
+        blocks([this](LogEntry&& entry) { emit_block(std::move(entry)); }) {
+    if (stream.is_journal_export) journal.emplace(stream.source);
+  }
 
   // A line that is being handled.
   struct Line {
@@ -77,6 +81,7 @@ struct StreamReader::Impl {
   const bool select_all;
   StreamClock clock;
   BlockCollector blocks;
+  std::optional<JournalExport> journal;
 
   std::string carry;               // the line that is not complete yet, its first kMaxLine bytes
   std::uint64_t carry_length = 0;  // all of it
@@ -231,7 +236,8 @@ void StreamReader::Impl::handle(std::string_view piece, std::size_t begin, std::
     const StreamLine part{line.writer, line.rank, line.text, line.offset};
     if (blocks.take(part, [&] { return entry_of(line); })) return;
   }
-  const bool wanted = select_all || (candidate && rules.may_match(raw)) ||
+  const bool wanted = select_all ||
+                      (candidate && (rules.may_match(raw) || rules.may_match(line.head.message))) ||
                       (is_sampled(line.offset) && rules.may_be_progress(raw));
   if (wanted) sink(entry_of(line));
 }
@@ -252,11 +258,13 @@ StreamReader::Impl::Line StreamReader::Impl::parse(std::string_view raw, std::ui
   line.text.text = without_source(head.message, head);
   line.text.has_stamp = head.stamp != StampKind::none;
   line.text.is_kernel = head.is_kernel;
+  line.text.is_partial = head.is_partial;
   line.text.is_labelled = head.task || head.rank || head.local_rank;
   append_number(&line.writer, 't', head.task);
   append_number(&line.writer, 'l', head.local_rank);
   line.writer += head.node;
   append_number(&line.writer, 'p', head.pid);
+  line.writer += head.container_stream;
   if (stream.source == Source::syslog)
     line.writer = std::string(head.node) + ' ' + std::string(head.app);
   append_number(&line.rank, 'r', head.rank);
@@ -364,8 +372,13 @@ StreamCoverage StreamReader::Impl::finish() {
 StreamReader::StreamReader(const Ruleset& rules, StreamInfo stream, Sink sink, bool select_all)
     : impl_(std::make_unique<Impl>(rules, std::move(stream), std::move(sink), select_all)) {}
 StreamReader::~StreamReader() = default;
-void StreamReader::feed(std::string_view bytes) { impl_->feed(bytes); }
-StreamCoverage StreamReader::finish() { return impl_->finish(); }
+void StreamReader::feed(std::string_view bytes) {
+  impl_->feed(impl_->journal ? impl_->journal->feed(bytes) : bytes);
+}
+StreamCoverage StreamReader::finish() {
+  if (impl_->journal) impl_->feed(impl_->journal->finish());
+  return impl_->finish();
+}
 std::uint64_t StreamReader::bytes_replaced() const { return impl_->replaced; }
 std::uint64_t StreamReader::bytes_skipped() const { return impl_->skipped; }
 
