@@ -13,6 +13,7 @@
 
 #include "common/base/result.hh"
 #include "common/base/settings.hh"
+#include "epilog/auth/credentials.hh"
 #include "epilog/collector.hh"
 #include "epilog/host.hh"
 #include "epilog/probe.hh"
@@ -41,11 +42,13 @@ struct Component {
 using EcaComponent = Component<ContextSource>;
 using CollectorComponent = Component<Collector>;
 using OutputComponent = Component<Output>;
+using AuthComponent = Component<Credentials>;
 
 // epilog/registry.cc. The frameworks log and metric are both collectors.
 std::span<const EcaComponent* const> eca_components();
 std::span<const CollectorComponent* const> collector_components();
 std::span<const OutputComponent* const> output_components();
+std::span<const AuthComponent* const> auth_components();
 
 // All that can be set: [run] and every component. Lives as long as the process.
 std::span<const ComponentSpec> all_specs();

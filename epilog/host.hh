@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "common/base/deadline.hh"
+#include "common/base/settings.hh"
 #include "common/base/time.hh"
 #include "common/engine/ruleset.hh"
 
@@ -34,6 +35,8 @@ struct Host {
   bool all_lines = false;
   // Folder where the plugin writes task records.
   std::string spool;
+  // Where a connector finds what it names, as `auth = "NAME"`; may be null.
+  const Settings* settings = nullptr;
 };
 
 }  // namespace nvab

@@ -21,6 +21,9 @@ extern const CollectorComponent log_flight_recorder;
 extern const CollectorComponent metric_file;
 extern const OutputComponent output_sqlite;
 extern const OutputComponent output_stdout;
+extern const AuthComponent auth_basic;
+extern const AuthComponent auth_mtls;
+extern const AuthComponent auth_token;
 
 namespace {
 
@@ -29,12 +32,14 @@ constexpr const CollectorComponent* kCollectors[] = {
     &log_file,   &log_job,        &log_journald,        &log_kmsg,
     &log_kernel, &log_task_exits, &log_flight_recorder, &metric_file};
 constexpr const OutputComponent* kOutputs[] = {&output_stdout, &output_sqlite};
+constexpr const AuthComponent* kAuth[] = {&auth_token, &auth_basic, &auth_mtls};
 
 std::vector<ComponentSpec> gather_specs() {
   std::vector<ComponentSpec> specs = {run_spec, queue_spec, policy_spec};
   for (const auto* component : kEca) specs.push_back(component->spec);
   for (const auto* component : kCollectors) specs.push_back(component->spec);
   for (const auto* component : kOutputs) specs.push_back(component->spec);
+  for (const auto* component : kAuth) specs.push_back(component->spec);
   return specs;
 }
 
@@ -43,6 +48,7 @@ std::vector<ComponentSpec> gather_specs() {
 std::span<const EcaComponent* const> eca_components() { return kEca; }
 std::span<const CollectorComponent* const> collector_components() { return kCollectors; }
 std::span<const OutputComponent* const> output_components() { return kOutputs; }
+std::span<const AuthComponent* const> auth_components() { return kAuth; }
 
 std::span<const ComponentSpec> all_specs() {
   static const std::vector<ComponentSpec> specs = gather_specs();

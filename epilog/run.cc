@@ -282,6 +282,7 @@ Result<std::unique_ptr<PreparedRun>> prepare_run(const std::string& config,
   run->rules = std::move(*rules);
   run->progress = make_terminal_progress();
   run->host.rules = run->rules.get();
+  run->host.settings = &run->settings;
   run->host.progress = run->progress.get();
   run->host.all_lines = options.all_lines;
   run->host.spool = run->settings.section("run").text("spool");
@@ -322,6 +323,7 @@ int check_config(const std::string& config, const RunOptions& options) {
   if (!rules) return complain(rules.error());
   Host host;
   host.rules = rules->get();
+  host.settings = &*settings;
   Pipeline pipeline;
   auto done = Assembly(*settings, options, host, false).fill(&pipeline);
   if (!done) return complain(done.error());

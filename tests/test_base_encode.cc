@@ -23,9 +23,22 @@ void what_is_packed_unpacks_to_the_same(void**) {
   assert_true(zstd_pack(lines).size() < lines.size() / 10);
 }
 
+void base64_is_that_of_the_rfc(void**) {
+  const std::pair<const char*, const char*> cases[] = {{"", ""},
+                                                       {"f", "Zg=="},
+                                                       {"fo", "Zm8="},
+                                                       {"foo", "Zm9v"},
+                                                       {"foob", "Zm9vYg=="},
+                                                       {"fooba", "Zm9vYmE="},
+                                                       {"foobar", "Zm9vYmFy"}};
+  for (const auto& [plain, coded] : cases) assert_string_equal(base64(plain).c_str(), coded);
+  assert_string_equal(base64(std::string_view("\0\xff\xfe", 3)).c_str(), "AP/+");
+}
+
 }  // namespace
 
 int main() {
-  const CMUnitTest tests[] = {cmocka_unit_test(what_is_packed_unpacks_to_the_same)};
+  const CMUnitTest tests[] = {cmocka_unit_test(what_is_packed_unpacks_to_the_same),
+                              cmocka_unit_test(base64_is_that_of_the_rfc)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

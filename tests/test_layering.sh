@@ -41,7 +41,7 @@ owner() {
     CLI/*) echo "epilog/ service/" ;;
     microhttpd.h) echo "service/httpd." ;;
     gnutls/*) echo "service/tls. service/digest." ;;
-    rapidjson/*) echo "service/json_tape." ;;
+    rapidjson/*) echo "common/base/json_sax. service/json_tape." ;;
     sha2.h | md5.h | sha.h) echo "common/base/digest." ;;
     sys/capability.h) echo "epilog/log/user_rights." ;;
     slurm/spank.h) echo "spank/" ;;

@@ -22,7 +22,7 @@ void every_component_stands_once_in_the_tables_with_help(void**) {
     if (!spec.name.empty()) ++components;
   }
   assert_int_equal(components, eca_components().size() + collector_components().size() +
-                                   output_components().size());
+                                   output_components().size() + auth_components().size());
 }
 
 void a_component_is_found_by_its_spec(void**) {
