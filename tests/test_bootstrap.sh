@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What ./bootstrap says and does about packages, on systems made of stand-in commands:
 # it must ask apt only for what is missing, and explain itself where it cannot go on.
-# shellcheck disable=SC2016 # the stand-ins expand their own arguments
+# shellcheck disable=SC2016,SC2046 # the stand-ins expand their own arguments; words are split
 set -eu
 
 script=${SRCDIR:-.}/bootstrap
@@ -79,5 +79,16 @@ stub id 'echo 0'
 stub apt-get '[ "$1" = update ] || exit 100'
 run deps
 expect 1 'apt-get could not install: libcurl4-openssl-dev'
+
+# What has to be green before a change goes in, and that it fits into the time there is.
+ci=${SRCDIR:-.}/.ci/run
+steps=$(bash "$ci" --list)
+for wanted in check lint layering sanitize threads; do
+  echo "$steps" | grep -q "^$wanted " || fail ".ci/run has no step $wanted: $steps"
+done
+bash "$ci" --all --list | grep -q '^distcheck ' || fail ".ci/run --all has no step distcheck"
+set -- $(echo "$steps" | sed -n 's/^together *\([0-9]*\) min, of \([0-9]*\) .*/\1 \2/p')
+[ $# -eq 2 ] || fail ".ci/run --list does not sum up: $steps"
+[ "$1" -lt "$2" ] || fail "the steps of .ci/run may take $1 min, of $2 that there are"
 
 echo "all as it should be"
