@@ -4,6 +4,7 @@
 #include "common/base/decode.hh"
 
 #include <unistd.h>
+#include <filesystem>
 
 #include <cstring>
 
@@ -175,6 +176,25 @@ static void the_caller_may_stop_early(void**) {
   }
 }
 
+static void a_file_that_changes_while_it_is_read(void**) {
+  const std::string path = folder + "/log";
+  if (!write_file(path, sample_text(4 * kReadBlock))) std::abort();
+  const std::size_t size = std::filesystem::file_size(path);
+  const auto fd = open_regular(path);
+  const auto grown = decode_file(*fd, [&](std::string_view) {
+    std::filesystem::resize_file(path, 2 * size);
+    return true;
+  });
+  assert_int_equal(grown->bytes_decoded, size);
+  assert_false(grown->shrunk);
+  const auto shrunk = decode_file(*fd, [&](std::string_view) {
+    std::filesystem::resize_file(path, 0);
+    return true;
+  });
+  assert_int_equal(shrunk->bytes_decoded, kReadBlock);
+  assert_true(shrunk->shrunk);
+}
+
 static void a_buffer_is_unpacked_up_to_its_limit(void**) {
   const std::string text = sample_text(100'000);
   for (const char* encoding : {"gzip", "zstd"}) {
@@ -211,6 +231,7 @@ int main() {
       cmocka_unit_test(every_flipped_byte_ends_without_harm),
       cmocka_unit_test(damage_that_isal_overruns_is_only_damage),
       cmocka_unit_test(the_caller_may_stop_early),
+      cmocka_unit_test(a_file_that_changes_while_it_is_read),
       cmocka_unit_test(a_buffer_is_unpacked_up_to_its_limit),
       cmocka_unit_test(a_bomb_is_noticed_at_the_limit),
   };

@@ -152,14 +152,18 @@ class Reader {
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return tl::unexpected(from_errno(errno, "reading"));
       at_ += static_cast<std::uint64_t>(got);
+      has_shrunk_ = got == 0 && wanted > 0;
       return std::string_view(buffer_.data(), static_cast<std::size_t>(got));
     }
   }
   std::uint64_t bytes_read() const { return at_; }
+  // The end came before the place where it was at the start.
+  bool has_shrunk() const { return has_shrunk_; }
 
  private:
   const Fd& file_;
   std::uint64_t at_ = 0, end_;
+  bool has_shrunk_ = false;
   std::vector<char> buffer_;
 };
 
@@ -222,7 +226,10 @@ Result<DecodeSummary> decode_file(const Fd& file, const Block& block) {
   const auto unpacker = make_unpacker(packing_of(*head));
   auto summary =
       unpacker ? unpack_all(reader, *head, *unpacker, block) : copy_plain(reader, *head, block);
-  if (summary) summary->bytes_read = reader.bytes_read();
+  if (summary) {
+    summary->bytes_read = reader.bytes_read();
+    summary->shrunk = reader.has_shrunk();
+  }
   if (reader.bytes_read() > kDropCacheFrom) {
     ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
   }

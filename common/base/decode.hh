@@ -21,6 +21,7 @@ struct DecodeSummary {
   std::uint64_t bytes_read = 0;     // from the file
   std::uint64_t bytes_decoded = 0;  // handed on
   bool truncated = false;           // a compressed file ended in the middle, or was damaged there
+  bool shrunk = false;              // the file lost bytes while it was read (copytruncate)
 };
 
 // Calls `block` with consecutive plain bytes until the end as seen at the start (a file that grows

@@ -154,10 +154,16 @@ Result<void> LogFile::read(const SourceFile& file, const ExecutionContext& conte
   ++totals->files;
   totals->bytes += bytes;
   totals->lines += coverage.lines;
-  if (!in_time || !decoded || decoded->truncated) batch->mark_truncated();
+  const bool is_whole = decoded && !decoded->truncated && !decoded->shrunk;
+  if (!in_time || !is_whole) batch->mark_truncated();
   batch->add(std::move(coverage), bytes, reader.bytes_replaced());
   if (!decoded) return tl::unexpected<Error>(decoded.error());
   if (!in_time) return fail(Error::Code::timeout, "the time for reading was over");
+  if (decoded->shrunk) {
+    return fail(
+        Error::Code::malformed,
+        fmt::format("the file was cut down while it was read; it ended after {} bytes", bytes));
+  }
   if (decoded->truncated) {
     return fail(Error::Code::malformed,
                 fmt::format("the packed file is damaged or cut after {} bytes", bytes));
