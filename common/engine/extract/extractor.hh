@@ -33,8 +33,12 @@ void parse_raw_entry(Source source, LogEntry* entry);
 //   node n2 state=DOWN* reason="Not responding"
 std::vector<LogEntry> scheduler_facts(const ExecutionContext& context);
 
+// Whether it is the job's script, or salloc's shell: that is a task to Slurm, and no rank.
+bool is_script(const TaskExit& task);
+
 // A task's end as a line (source "task_exits"):
 //   task 2 node=n3 step=0 exit=0 signal=6 core=1 oom_kills=0
+//   script node=n3 step=batch exit=139 signal=0 core=0 oom_kills=0
 std::vector<LogEntry> task_facts(const TaskExit& task);
 
 // The metric rules over all samples of one series (same name and labels, ascending in time).

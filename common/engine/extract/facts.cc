@@ -75,16 +75,20 @@ std::vector<LogEntry> scheduler_facts(const ExecutionContext& c) {
   return facts;
 }
 
+bool is_script(const TaskExit& task) {
+  return task.step.ends_with("batch") || task.step.ends_with("interactive");
+}
+
 std::vector<LogEntry> task_facts(const TaskExit& task) {
   if (!task.end || !task.task) return {};
+  const std::string who = is_script(task) ? "script" : fmt::format("task {}", *task.task);
   LogEntry entry =
-      fact(fmt::format("task {} node={} step={} exit={} signal={} core={} oom_kills={}", *task.task,
-                       task.node, task.step, task.exit_code.value_or(0), task.signal.value_or(0),
+      fact(fmt::format("{} node={} step={} exit={} signal={} core={} oom_kills={}", who, task.node,
+                       task.step, task.exit_code.value_or(0), task.signal.value_or(0),
                        task.core_dumped ? 1 : 0, task.oom_kills.value_or(0)),
            task.end, 0);
   entry.node = task.node;
-  entry.task = task.task;
-  if (!task.step.ends_with("batch")) entry.rank = task.task;
+  if (!is_script(task)) entry.task = entry.rank = task.task;
   entry.trust = task.trust;
   entry.origin = {"task_exits/" + task.node + '/' + task.step,
                   static_cast<std::uint64_t>(*task.task) + 1, 0};

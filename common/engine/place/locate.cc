@@ -4,6 +4,7 @@
 
 #include "common/base/hostlist.hh"
 #include "common/base/text.hh"
+#include "common/engine/extract/extractor.hh"
 #include "common/engine/place/locate.hh"
 
 namespace nvab {
@@ -37,7 +38,7 @@ void learn_from_event(Placement* placement, const Event& event) {
 void learn_from_task(Placement* placement, const TaskExit& task) {
   const std::string node = placement->node(task.node);
   if (node.empty()) return;
-  if (task.task && !task.step.ends_with("batch")) {
+  if (task.task && !is_script(task)) {
     placement->learn_rank(*task.task, node, task.local_id, std::nullopt, {});
   }
   for (const std::string& gpu : task.gpu_ids) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "common/engine/extract/extractor.hh"
 #include "common/engine/refine/refine.hh"
 
 namespace nvab {
@@ -50,7 +51,7 @@ bool all_together(const Analysis& a, const std::vector<RankTime>& ranks) {
 std::optional<int> first_abnormal_task(const Analysis& a) {
   const TaskExit* first = nullptr;
   for (const auto& [key, task] : a.tasks) {
-    if (!task.task || !task.end || task.step.ends_with("batch")) continue;
+    if (!task.task || !task.end || is_script(task)) continue;
     const bool abnormal = task.signal.value_or(0) != 0 || task.exit_code.value_or(0) != 0;
     if (abnormal && (first == nullptr || *task.end < *first->end)) first = &task;
   }
