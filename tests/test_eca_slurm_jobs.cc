@@ -154,7 +154,11 @@ void each_requeue_is_an_attempt_with_a_key_of_its_own(void**) {
   assert_int_equal(first.context.steps.size(), 1);
   assert_int_equal(second.context.steps[0].exit_code->code, 4);
   assert_int_equal(first.older, 0);
+  // Its output files are the second run's from then on.
+  assert_true(first.context.files.next_run == second.context.start_time);
+  assert_false(second.context.files.next_run.has_value());
   assert_true(run_called(runs, "23", 1).is_pending());
+  assert_false(run_called(runs, "23", 0).context.files.next_run.has_value());
 }
 
 void an_id_that_is_used_again_is_another_job(void**) {

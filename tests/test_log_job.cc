@@ -170,6 +170,20 @@ void files_of_each_task_are_found_without_a_record(void**) {
   assert_string_equal(find(c).c_str(), "slurm-77.out;r-0.out;r-1.out;n-0;n-1;");
 }
 
+void the_file_that_srun_itself_writes_is_found_where_tasks_saw_a_pipe(void**) {
+  const TempFolder folder;
+  folder.put("train.log", "x\n");
+  ExecutionContext c = job(folder);
+  c.files.is_batch = false;
+  c.files.steps = {{"0", "srun -n2 -o %x.log prog", 2, {"n1"}}};
+  TaskStream stream = recorded(folder / "train.log", "0");
+  stream.kind = TaskStream::Kind::pipe;
+  stream.path.clear();
+  assert_string_equal(find(c, {stream}).c_str(), "train.log;");
+  stream.kind = TaskStream::Kind::device;
+  assert_string_equal(find(c, {stream}).c_str(), "");
+}
+
 void a_file_that_others_wrote_to_is_left_out(void**) {
   const TempFolder folder;
   const std::string shared = folder.put("log.txt", "x\n");
@@ -319,6 +333,23 @@ void links_pipes_devices_and_what_vanished_are_not_read(void**) {
   assert_non_null(strstr(reason_of("gone-%j").c_str(), "gone-77"));
 }
 
+void what_the_next_run_overwrote_is_not_read(void**) {
+  const TempFolder folder;
+  const std::string path = folder.put("slurm-77.out", "of the second run\n");
+  ExecutionContext first = job(folder), second = job(folder);
+  first.state = "REQUEUED";
+  first.start_time = now() - std::chrono::seconds(40);
+  first.end_time = now() - std::chrono::seconds(20);
+  // The next run waits or has only just begun: the file is still the first one's.
+  assert_string_equal(find(first).c_str(), "slurm-77.out;");
+  first.files.next_run = now() + std::chrono::seconds(5);
+  assert_string_equal(find(first).c_str(), "slurm-77.out;");
+  first.files.next_run = now() - std::chrono::seconds(10);
+  assert_string_equal(find(first).c_str(), "!slurm-77.out;");
+  assert_string_equal(find(first, {recorded(path)}).c_str(), "!slurm-77.out;");
+  assert_string_equal(find(second).c_str(), "slurm-77.out;");
+}
+
 void a_file_in_the_place_of_the_recorded_one_is_not_read(void**) {
   const TempFolder folder;
   const std::string path = folder.put("o-77", "x\n");
@@ -465,6 +496,7 @@ int main() {
       cmocka_unit_test(patterns_of_the_submission_go_before_it),
       cmocka_unit_test(the_task_record_goes_before_all),
       cmocka_unit_test(files_of_each_task_are_found_without_a_record),
+      cmocka_unit_test(the_file_that_srun_itself_writes_is_found_where_tasks_saw_a_pipe),
       cmocka_unit_test(a_file_that_others_wrote_to_is_left_out),
       cmocka_unit_test(it_is_said_why_there_is_no_file),
       cmocka_unit_test(each_run_has_its_own_records),
@@ -472,6 +504,7 @@ int main() {
       cmocka_unit_test(only_the_owners_rights_count),
       cmocka_unit_test(without_an_owner_nothing_is_read),
       cmocka_unit_test(links_pipes_devices_and_what_vanished_are_not_read),
+      cmocka_unit_test(what_the_next_run_overwrote_is_not_read),
       cmocka_unit_test(a_file_in_the_place_of_the_recorded_one_is_not_read),
       cmocka_unit_test(a_child_that_hangs_costs_its_time_only),
       cmocka_unit_test(a_child_that_dies_or_lies_is_an_error),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines of the task record become one TaskExit a task, and go back to lines.
+#include <algorithm>
 #include <cstring>
 
 #include "epilog/log/line_splitter.hh"
@@ -119,6 +120,37 @@ void another_attempt_is_left_out_by_its_time(void**) {
   assert_true(table.tasks().empty());
 }
 
+void the_next_attempt_may_follow_within_seconds(void**) {
+  const auto end_of_run = [](int restart, const char* time) {
+    std::string text =
+        line("task_end", "\"time\":\"" + std::string(time) + R"(","task_id":0,"exit_code":1)");
+    const std::string zero = R"("restart_count":0)";
+    return text.replace(text.find(zero), zero.size(),
+                        R"("restart_count":)" + std::to_string(restart));
+  };
+  const std::string first = end_of_run(0, "2026-04-01T09:10:00.200000Z");
+  const std::string second = end_of_run(1, "2026-04-01T09:10:30.200000Z");
+  ExecutionContext context = job("77");
+  context.start_time = parse_rfc3339("2026-04-01T09:00:00Z");
+  context.end_time = parse_rfc3339("2026-04-01T09:10:00Z");
+  TaskTable of_first(context);
+  for (const std::string& text : {first, second}) of_first.add_line(text);
+  assert_int_equal(of_first.tasks().size(), 1);
+  assert_int_equal(*of_first.tasks()[0].restart_count, 0);
+  context.start_time = parse_rfc3339("2026-04-01T09:10:05Z");
+  context.end_time = parse_rfc3339("2026-04-01T09:10:30Z");
+  // Also where accounting has lost the first run, and counts this one as the first.
+  for (const int attempt : {1, 0}) {
+    context.attempt = attempt;
+    TaskTable of_second(context);
+    for (const std::string& text : {first, second}) of_second.add_line(text);
+    const auto tasks = of_second.tasks();
+    assert_true(std::any_of(tasks.begin(), tasks.end(),
+                            [](const TaskExit& task) { return task.restart_count == 1; }));
+    assert_int_equal(tasks.size(), attempt == 1 ? 1 : 2);
+  }
+}
+
 void tasks_go_to_lines_and_back(void**) {
   const ExecutionContext context = job("77");
   TaskTable table(context);
@@ -164,6 +196,7 @@ int main() {
       cmocka_unit_test(other_jobs_and_broken_lines_are_counted),
       cmocka_unit_test(an_array_task_is_found_by_its_array_id),
       cmocka_unit_test(another_attempt_is_left_out_by_its_time),
+      cmocka_unit_test(the_next_attempt_may_follow_within_seconds),
       cmocka_unit_test(tasks_go_to_lines_and_back),
       cmocka_unit_test(lines_are_whole_at_every_chunk_size_and_long_ones_are_skipped),
   };

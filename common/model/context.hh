@@ -64,6 +64,8 @@ struct JobFiles {
   std::vector<Step> steps;  // those that srun started
   std::string batch_node;   // where the script ran
   bool is_batch = false;    // it has a script, and so files of its own
+  // When a later run of the job began: it writes to the same files, from their start on.
+  std::optional<Time> next_run;
   // Its owner asked for a verdict (--attribution=on): a wish, and untrusted.
   bool is_requested = false;
 };

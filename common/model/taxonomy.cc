@@ -79,6 +79,7 @@ constexpr OutcomeRow kOutcomes[] = {
     // Neither.
     {"preempted", S::scheduler, A::requeue, false, "the scheduler gave the nodes to another job"},
     {"admin_cancel", S::scheduler, A::requeue, false, "an administrator ended it"},
+    {"requeued", S::scheduler, A::none_needed, false, "it was put back into the queue"},
     {"launch_failure", S::scheduler, A::requeue, false, "the scheduler could not start it"},
     {"node_lost", S::host_os, A::requeue_exclude_nodes, true,
      "a node stopped answering and nothing says why"},

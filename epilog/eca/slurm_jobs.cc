@@ -29,6 +29,7 @@ struct Attempt {
   std::vector<SacctRow> steps;
   int number = 0;
   int older = 0;
+  std::optional<Time> next_run;  // when the next run of the same job began
 };
 
 bool is_over(std::string_view state) {
@@ -76,8 +77,10 @@ void number_attempts(std::vector<Attempt>* attempts) {
   int older = 0;
   for (std::size_t i = attempts->size(); i-- > 0;) {
     const bool is_last = i + 1 == attempts->size();
-    if (!is_last && !is_requeue((*attempts)[i].job, (*attempts)[i + 1].job)) ++older;
+    const bool is_put_back = !is_last && is_requeue((*attempts)[i].job, (*attempts)[i + 1].job);
+    if (!is_last && !is_put_back) ++older;
     (*attempts)[i].older = older;
+    if (is_put_back) (*attempts)[i].next_run = (*attempts)[i + 1].job.start;
   }
   for (std::size_t i = 0; i < attempts->size(); ++i) {
     Attempt& attempt = (*attempts)[i];
@@ -95,7 +98,7 @@ AttemptsById attempts_from_rows(const std::vector<SacctRow>& rows) {
   for (const SacctRow& row : rows) {
     std::vector<Attempt>& attempts = by_id[{row.cluster, row.raw_id}];
     if (!row.is_step()) {
-      attempts.push_back({row, {}, 0, 0});
+      attempts.push_back({row, {}, 0, 0, {}});
     } else if (!attempts.empty()) {
       attempts.back().steps.push_back(row);
     }
@@ -255,6 +258,7 @@ ExecutionContext context_of(const Attempt& attempt, Time now) {
   }
   if (std::to_string(job.raw_id) != c.job_id) c.other_ids.push_back(std::to_string(job.raw_id));
   put_files(attempt, &c.files);
+  c.files.next_run = attempt.next_run;
   return c;
 }
 

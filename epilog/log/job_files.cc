@@ -44,6 +44,7 @@ class Finder {
   // False where the file is not there.
   bool take(const Candidate& candidate);
   bool is_recorded(const std::string& step) const;
+  bool leads_to_srun(const std::string& step) const;
   bool has_own_name(const std::string& path) const;
   PatternValues values() const;
   std::string absolute(const std::string& path) const;
@@ -112,6 +113,11 @@ bool Finder::take(const Candidate& candidate) {
   }
   const ExecutionContext& c = search_.context;
   const Time written = from_unix_seconds(static_cast<double>(status.st_mtim.tv_sec));
+  // Slurm empties the file for the next run; one that is appended to holds both, and whose a line
+  // is cannot be told.
+  if (S_ISREG(status.st_mode) && files_.next_run && written >= *files_.next_run) {
+    return skip({Error::Code::conflict, "the next run of the job has written to it"});
+  }
   const bool is_file = S_ISREG(status.st_mode) && !has_own_name(path);
   if (is_file && c.end_time && written > *c.end_time + kWriteSlack) {
     return skip({Error::Code::conflict,
@@ -130,6 +136,13 @@ bool Finder::take(const Candidate& candidate) {
 bool Finder::is_recorded(const std::string& step) const {
   return std::any_of(search_.streams.begin(), search_.streams.end(),
                      [&](const TaskStream& stream) { return stream.step == step; });
+}
+
+// What its tasks print goes through srun, which may write it into a file of its own.
+bool Finder::leads_to_srun(const std::string& step) const {
+  return std::any_of(search_.streams.begin(), search_.streams.end(), [&](const TaskStream& stream) {
+    return stream.step == step && stream.kind == TaskStream::Kind::pipe;
+  });
 }
 
 void Finder::add_recorded() {
@@ -211,7 +224,7 @@ void Finder::add_batch() {
 // Files that srun opened: with %t or %n on the nodes, one a task or node.
 void Finder::add_steps() {
   for (const JobFiles::Step& step : files_.steps) {
-    if (is_recorded(step.id)) continue;
+    if (is_recorded(step.id) && !leads_to_srun(step.id)) continue;
     const OutputPatterns patterns = patterns_of_command(step.submit_line);
     for (const std::string& pattern : {patterns.output, patterns.error}) {
       // srun takes "all", "none" and the number of a task for what to do with its own output.

@@ -15,6 +15,9 @@ namespace {
 
 // Clocks of node and scheduler differ by less where anything works at all.
 constexpr Duration kClockSlack = std::chrono::minutes(5);
+// Of a run that by its number is another one, which may follow within seconds. Accounting that has
+// lost a job's first runs counts the others from 0, so that the number alone proves nothing.
+constexpr Duration kOtherRunSlack = std::chrono::seconds(1);
 
 Time time_of(const nvab_task_record& record) { return Time(Duration(record.wall_us)); }
 
@@ -50,15 +53,20 @@ std::vector<std::string> absolute_gpus(const std::vector<std::string>& visible,
 
 }  // namespace
 
+bool TaskTable::is_of_this_run(const nvab_task_record& record) const {
+  const bool is_other = nvab_task_has(&record, nvab_task_restart_count) &&
+                        static_cast<int>(record.restart_count) != context_.attempt;
+  const Duration slack = is_other ? kOtherRunSlack : kClockSlack;
+  const Time time = time_of(record);
+  const bool is_start = record.kind == nvab_task_kind_task_start;
+  const bool is_end = record.kind == nvab_task_kind_task_end;
+  const bool is_early = context_.start_time && time < *context_.start_time - slack;
+  const bool is_late = context_.end_time && time > *context_.end_time + slack;
+  return !(is_early && (is_end || is_other)) && !(is_late && (is_start || is_other));
+}
+
 bool TaskTable::is_ours(const nvab_task_record& record) const {
-  if (context_.start_time && record.kind == nvab_task_kind_task_end &&
-      time_of(record) < *context_.start_time - kClockSlack) {
-    return false;
-  }
-  if (context_.end_time && record.kind == nvab_task_kind_task_start &&
-      time_of(record) > *context_.end_time + kClockSlack) {
-    return false;
-  }
+  if (!is_of_this_run(record)) return false;
   const auto wanted = parse_job_id(context_.job_id);
   if (!wanted) return true;
   std::uint32_t step = 0;

@@ -65,6 +65,7 @@ class TaskTable {
   using StepKey = std::tuple<std::string, std::string, int>;       // step, node, restart
   using TaskKey = std::tuple<std::string, std::string, int, int>;  // step, node, restart, task
 
+  bool is_of_this_run(const nvab_task_record& record) const;
   bool is_ours(const nvab_task_record& record) const;
   void add(const nvab_task_record& record);
   void add_step(const nvab_task_record& record, const StepKey& key);

@@ -98,7 +98,7 @@ bool other_gpu(const Analysis& a, const Event& event) {
 bool is_order_to_end(const Event& event) {
   const std::string& outcome = event.rule->outcome;
   return outcome == "preempted" || outcome == "admin_cancel" || outcome == "user_cancel" ||
-         outcome == "time_limit";
+         outcome == "requeued" || outcome == "time_limit";
 }
 
 }  // namespace
@@ -131,7 +131,8 @@ void mark_quoted(Analysis& a) {
 
 void mark_teardown(Analysis& a) {
   const bool ended_from_outside = a.is_state("CANCELLED") || a.is_state("PREEMPTED") ||
-                                  a.is_state("TIMEOUT") || a.is_state("DEADLINE");
+                                  a.is_state("REQUEUED") || a.is_state("TIMEOUT") ||
+                                  a.is_state("DEADLINE");
   if (!ended_from_outside) return;
   const Event* order = nullptr;
   for (const Event& event : a.events) {

@@ -142,10 +142,21 @@ void decide_completed(Analysis& a) {
   assume(a, "success", 0.97);
 }
 
+// Whoever puts a job back says seldom why; what the nodes show in such a run may be a reason, and
+// the program's own end none: it was told to end.
+void decide_requeued(Analysis& a) {
+  const auto is_order = [](const Hypothesis& h) {
+    return is_one_of(h.outcome, {"requeued", "preempted", "launch_failure"});
+  };
+  if (prefer(a, "the job was put back into the queue; this did not end it", is_order)) return;
+  assume(a, "requeued", 0.9);
+}
+
 void decide_failed(Analysis& a) {
-  // A step that srun ends after the first failure is cancelled too; nobody cancelled the job.
+  // A step that srun ends after the first failure is cancelled too; nobody cancelled the job. A
+  // file that is appended to tells of the run before.
   drop(a, [](const Hypothesis& h) {
-    return is_one_of(h.outcome, {"user_cancel", "time_limit", "success"});
+    return is_one_of(h.outcome, {"user_cancel", "time_limit", "success", "requeued"});
   });
 }
 
@@ -154,6 +165,7 @@ void decide_by_state(Analysis& a) {
   if (a.is_state("CANCELLED") || a.is_state("REVOKED")) return decide_cancelled(a);
   if (a.is_state("TIMEOUT") || a.is_state("DEADLINE")) return decide_timeout(a);
   if (a.is_state("NODE_FAIL") || a.is_state("BOOT_FAIL")) return decide_node_failure(a);
+  if (a.is_state("REQUEUED")) return decide_requeued(a);
   if (a.is_state("PREEMPTED")) {
     const auto preempted = [](const Hypothesis& h) { return h.outcome == "preempted"; };
     if (!prefer(a, "the job was preempted; this did not end it", preempted))
