@@ -113,7 +113,10 @@ same "entries without a job" "$(entries)" 0
 # ---- off ----------------------------------------------------------------------------------------------------
 run "$hooks/nvab-epilog" SLURM_JOB_ID=1 SPANK_ATTRIBUTION=off
 run "$hooks/nvab-epilogctld" SLURM_JOB_ID=1 SPANK_ATTRIBUTION=off
-same "entries of a job that said off" "$(entries)" 0
+# One of the controller alone, so that the job is left alone whoever else hands it over.
+same "entries of a job that said off" "$(entries)" 1
+has "$(entry)" '"hook":"epilogctld".*"attribution":"off"'
+fresh
 run "$hooks/nvab-epilog" SLURM_JOB_ID=1 SPANK_ATTRIBUTION=offf
 same "entries of a job that said something else" "$(entries)" 1
 

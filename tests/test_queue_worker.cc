@@ -366,6 +366,20 @@ void off_is_heard_where_the_hook_cannot_tell_it(void**) {
   assert_int_equal(b.count("done"), 1);
 }
 
+void off_counts_whoever_has_heard_it(void**) {
+  Bench b;
+  b.add_job(7);
+  b.hand_over(7, "epilogctld", R"(,"attribution":"off")");
+  b.hand_over(7, "jobcomp");
+  b.add_job(8).context.files.submit_line = "sbatch --attribution off x.sh";
+  b.hand_over(8, "jobcomp");
+  assert_int_equal(b.round()->put_off, 0);
+  assert_int_equal(b.judged, 0);
+  b.hand_over(7, "jobcomp");
+  assert_int_equal(b.round()->put_off, 0);
+  assert_int_equal(b.judged, 0);
+}
+
 void two_attempts_of_one_job_are_two_contexts(void**) {
   Bench b;
   b.add_job(7);
@@ -510,6 +524,7 @@ int main() {
       cmocka_unit_test(policy_leaves_out_and_a_later_wish_brings_back),
       cmocka_unit_test(a_task_of_an_array_is_one_context_before_and_after_accounting_knows_it),
       cmocka_unit_test(off_is_heard_where_the_hook_cannot_tell_it),
+      cmocka_unit_test(off_counts_whoever_has_heard_it),
       cmocka_unit_test(two_attempts_of_one_job_are_two_contexts),
       cmocka_unit_test(what_is_old_is_pruned_and_what_is_not_ours_stays),
       cmocka_unit_test(a_killed_runners_work_is_done_once_by_the_next),

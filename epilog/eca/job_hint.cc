@@ -68,7 +68,8 @@ void read_place(const Json& job, JobHint* hint) {
   // Only a job with a script has an input of its own.
   hint->is_batch = job.has("stdin");
   const std::string attribution = text_of(job, "attribution");
-  if (attribution == "on" || attribution == "auto") hint->attribution = attribution;
+  const bool is_known = attribution == "on" || attribution == "auto" || attribution == "off";
+  if (is_known) hint->attribution = attribution;
 }
 
 void prefer(const std::string& known, std::string* field) {

@@ -27,7 +27,7 @@ struct JobHint {
   std::optional<Time> submit_time, start_time, end_time;
   std::string work_dir, stdout_pattern, stderr_pattern, submit_comment;
   bool is_batch = false;
-  std::string attribution;  // "on", "auto" or empty
+  std::string attribution;  // "on", "auto", "off" or empty
 
   // As accounting calls the job: array and het ids where the hook knew them.
   SlurmJobId id() const;

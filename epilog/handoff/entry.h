@@ -52,7 +52,8 @@
 //   comment           EC.
 //   gpus              E..  SLURM_JOB_GPUS (newer Slurm)
 //   slurm_conf        E..  the configuration that the node's slurmd uses
-//   attribution       EC.  "on" or "auto", as the plugin set it; other words mean nothing
+//   attribution       EC.  "on", "auto" or "off", as the plugin set it; other words mean nothing.
+//                          "off", by EpilogSlurmctld alone: not to be judged, whoever hands it over
 #ifndef NVAB_EPILOG_HANDOFF_ENTRY_H
 #define NVAB_EPILOG_HANDOFF_ENTRY_H
 

@@ -19,17 +19,14 @@ constexpr Duration kMomentPause = std::chrono::milliseconds(700);
 // slurmctld tells accounting what a short job is called, and how it was submitted, within 5 s.
 constexpr Duration kFullRowAfter = std::chrono::seconds(8);
 // Accounting has the submit line, which tells of a wish that jobcomp/script does not hear of.
-constexpr std::string_view kOffOption = "--attribution=off";
-
-// What the owner asked for: any hook that heard "on" counts. Untrusted, and only ever one of three
-// words.
-std::string_view wish_of(const ExecutionContext& context, bool is_on) {
-  if (is_on) return "on";
-  const std::string& line = context.files.submit_line;
-  for (const std::string_view word : split(line, ' ')) {
-    if (word == kOffOption) return "off";
+bool says_off(const std::string& submit_line) {
+  constexpr std::string_view kOption = "--attribution";
+  std::string_view before;
+  for (const std::string_view word : split(submit_line, ' ')) {
+    if (word == "--attribution=off" || (before == kOption && word == "off")) return true;
+    before = word;
   }
-  return "auto";
+  return false;
 }
 
 // Accounting has it later, and from then on in the same words.
@@ -152,6 +149,17 @@ bool QueueWorker::is_early(const SlurmRun& run, const Group& group) const {
                       [](const Claimed* claimed) { return claimed->hint.hook == "epilogctld"; });
 }
 
+// What the owner asked for: any hook that heard "on", and after that "off", counts. Untrusted, and
+// only ever one of three words.
+std::string_view QueueWorker::wish_of(const SlurmRun& run, const Group& group) {
+  const auto has_heard = [&](std::string_view wish) {
+    return std::any_of(group.begin(), group.end(),
+                       [&](const Claimed* claimed) { return claimed->hint.attribution == wish; });
+  };
+  if (has_heard("on")) return "on";
+  return has_heard("off") || says_off(run.context.files.submit_line) ? "off" : "auto";
+}
+
 void QueueWorker::wait_a_moment(const Group& group) {
   for (Claimed* claimed : group) {
     claimed->entry.history.not_before = world_.now() + kMomentPause;
@@ -173,10 +181,7 @@ bool QueueWorker::is_done(const std::optional<ContextMarker>& marker, const Grou
 }
 
 void QueueWorker::work_locked(const SlurmRun& run, const Group& group) {
-  const bool is_on = std::any_of(group.begin(), group.end(), [](const Claimed* claimed) {
-    return claimed->hint.attribution == "on";
-  });
-  const std::string_view wish = wish_of(run.context, is_on);
+  const std::string_view wish = wish_of(run, group);
   const std::string key = queue_key(run);
   const auto marker = read_marker(marker_path(store_.folder(), key));
   if (is_done(marker, group, wish)) {

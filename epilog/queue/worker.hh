@@ -64,6 +64,7 @@ class QueueWorker {
   using Group = std::vector<Claimed*>;
   // For this run accounting does not know yet what these hooks do not tell.
   bool is_early(const SlurmRun& run, const Group& group) const;
+  static std::string_view wish_of(const SlurmRun& run, const Group& group);
   // Back into the queue for a moment; no try, since nothing has gone wrong.
   void wait_a_moment(const Group& group);
   std::vector<Claimed> parse(std::vector<QueueEntry> entries);

@@ -91,7 +91,8 @@ same "output of a job that said nothing" "$(told "$plain" epilog stdin) $(told "
 wait_entries "$wanted" 1 1 1
 same "kill -9" "$(told "$wanted" epilog exit_code)" 0:9
 same "mode of a job that said on" "$(told "$wanted" epilog attribution) $(told "$wanted" epilogctld attribution)" "on on"
-wait_entries "$unwanted" 0 0 1
+wait_entries "$unwanted" 0 1 1
+same "mode of a job that said off" "$(told "$unwanted" epilogctld attribution)" off
 wait_entries "$forged" 1 1 1
 same "what a forged job says" "$(told "$forged" epilog attribution) $(told "$forged" epilog user)" "auto $user"
 wait_entries "$cancel" 1 1 1

@@ -56,11 +56,14 @@ array=$(submit -o /dev/null --array=5,9 --wrap 'exit 1')
 printf '#!/bin/sh\n#SBATCH -n1 -o /dev/null\n#SBATCH hetjob\n#SBATCH -n2\nexit 2\n' >"$jobs/het.sh"
 het=$(submit "$jobs/het.sh")
 off=$(submit --attribution=off -o /dev/null --wrap 'exit 1')
+# Said where accounting's submit line does not tell it, and jobcomp/script is not told at all.
+printf '#!/bin/sh\n#SBATCH --attribution=off -o /dev/null\nexit 1\n' >"$jobs/off.sh"
+off_inside=$(submit "$jobs/off.sh")
 waiting=$(submit -o /dev/null --begin=now+1hour --wrap 'exit 0')
 scancel "$waiting"
 wait_until 60 "job $requeue" is_running "$requeue"
 scontrol requeue "$requeue"
-wait_jobs "$plain" "$good" "$array" "$het" "$off"
+wait_jobs "$plain" "$good" "$array" "$het" "$off" "$off_inside"
 sleep 2
 scontrol update job "$requeue" StartTime=now
 wait_jobs "$requeue"
@@ -71,7 +74,7 @@ for job in "$plain" "$good" "${array}_5" "${array}_9" "$het" "$waiting"; do
 done
 same "verdicts on the requeued job" "$(runs "$requeue")" 2
 same "verdicts in all" "$(sql "select count(*) from attribution_run")" 8
-same "verdicts on a job that said off" "$(runs "$off")" 0
+same "verdicts on jobs that said off" "$(runs "$off") $(runs "$off_inside")" "0 0"
 same "dead entries" "$(status dead)" 0
 same "what accounting and hooks know" \
   "$(sql "select c.state, c.exit_code, c.user, r.terminal_state from execution_context c join attribution_run r on r.context_id = c.id where c.job_id = '$plain'")" \
