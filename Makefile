@@ -137,7 +137,8 @@ obj/spank/%.o: extra = $(SLURM_CPPFLAGS)
 obj/tests/%.o: extra = $(CMOCKA_CFLAGS) $(SLURM_CPPFLAGS)
 # Paths and the version are compiled into this one file.
 obj/common/base/build_info.o: extra = -DNVAB_VERSION='"$(VERSION)"' -DNVAB_SYSCONFDIR='"$(sysconfdir)/nvab"' \
-  -DNVAB_LIBEXECDIR='"$(libexecdir)/nvab"' -DNVAB_STATEDIR='"$(localstatedir)/lib/nvab"'
+  -DNVAB_LIBEXECDIR='"$(libexecdir)/nvab"' -DNVAB_STATEDIR='"$(localstatedir)/lib/nvab"' \
+  -DNVAB_DATADIR='"$(datadir)/nvab"' -DNVAB_CHARTLIBRARY='"$(chart_library)"'
 
 # The rule packs, as data: their text, and the image that programs load.
 pack_tool := obj/compile_packs
@@ -252,6 +253,7 @@ install_list = \
     $(libexecdir)/nvab:755:$(f)) \
   $(foreach f,$(plugin),$(slurmlibdir):755:$(f)) \
   $(foreach f,$(addprefix $(srcdir)/,$(call src,epilog/examples/* service/examples/*)),$(sysconfdir)/nvab/examples:644:$(f)) \
+  $(foreach f,$(call src,service/web/page/*),$(datadir)/nvab/web:644:$(srcdir)/$(f)) \
   $(foreach f,$(units),$(unitdir):644:$(f)) \
   $(foreach d,sysusers.d tmpfiles.d,$(foreach f,$(call src,epilog/system/$(d)/*),$(prefix)/lib/$(d):644:$(srcdir)/$(f))) \
   $(foreach f,$(call src,service/system/logrotate.d/*),$(sysconfdir)/logrotate.d:644:$(srcdir)/$(f)) \
@@ -291,7 +293,7 @@ $(tidied): $(srcdir)/.clang-tidy
 obj/tidy/%.ok: $(srcdir)/%.cc obj/%.o
 	@mkdir -p $(@D)
 	$(call quiet,TIDY,$<)cd $(srcdir) && clang-tidy --quiet $*.cc -- -std=c++20 -I. $(CPPFLAGS) $(lib_cflags) \
-	  $(SLURM_CPPFLAGS) -DNVAB_VERSION='""' -DNVAB_SYSCONFDIR='""' -DNVAB_LIBEXECDIR='""' -DNVAB_STATEDIR='""' \
+	  $(SLURM_CPPFLAGS) -DNVAB_VERSION='""' -DNVAB_SYSCONFDIR='""' -DNVAB_LIBEXECDIR='""' -DNVAB_STATEDIR='""' -DNVAB_DATADIR='""' -DNVAB_CHARTLIBRARY='""' \
 	  2>$(CURDIR)/$(@:.ok=.log) || { cat $(CURDIR)/$(@:.ok=.log); exit 1; }
 	@touch $@
 obj/tidy/%.ok: $(srcdir)/%.c obj/%.o

@@ -22,7 +22,7 @@ enum class Door { network, local, admin };
 // memory and live as long as the request.
 struct RequestHeaders {
   std::string_view content_type, content_encoding, authorization, if_none_match, user_agent,
-      session_token, request_id;
+      session_token, request_id, cookie;
 };
 
 struct Route;

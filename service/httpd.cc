@@ -83,6 +83,7 @@ MHD_Result take_header(void* cls, MHD_ValueKind /*kind*/, const char* name, std:
   switch (name_size) {
     case 6:
       if (is("Expect")) state.expects_continue = true;
+      if (is("Cookie")) headers.cookie = text;
       break;
     case 10:
       if (is("User-Agent")) headers.user_agent = text;

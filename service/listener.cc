@@ -138,4 +138,15 @@ std::string bound_to(const Fd& listener) {
   return std::string(text) + ":" + std::to_string(ntohs(v4->sin_port));
 }
 
+std::optional<unsigned> parse_socket_mode(std::string_view text) {
+  unsigned mode = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '7') return std::nullopt;
+    mode = mode * 8 + static_cast<unsigned>(c - '0');
+    if (mode > 0777) return std::nullopt;
+  }
+  if (mode == 0) return std::nullopt;
+  return mode;
+}
+
 }  // namespace nvab

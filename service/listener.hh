@@ -2,6 +2,7 @@
 // Listening sockets: "127.0.0.1:8000", "[::1]:8000", "localhost:0", "unix:/run/nvab/service.sock".
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,9 @@ struct ListenAddress {
   bool is_unix() const { return !path.empty(); }
 };
 Result<ListenAddress> parse_listen(std::string_view text);
+
+// Rights of a Unix socket as one writes them, "0660"; nothing for what is none, or gives none.
+std::optional<unsigned> parse_socket_mode(std::string_view text);
 
 // A listening socket, closed on exec. A Unix socket gets `mode`; one that nobody listens on any
 // more is replaced, anything else at its path is an error. Errors: malformed (no such address),

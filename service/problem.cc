@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See problem.hh. The codes are documented in nvab-service(8); a test holds both together.
+// See problem.hh. The codes are documented in nvab-service(8) and nvab-web(8); a test holds both
+// together.
 #include "service/problem.hh"
 
 #include <cassert>
@@ -21,12 +22,14 @@ constexpr ProblemRow kProblems[] = {
     {P::bad_json, 400, "bad_json", "The body is not JSON"},
     {P::bad_workload, 422, "bad_workload", "The workload cannot be used"},
     {P::bad_observation, 422, "bad_observation", "The observation cannot be used"},
+    {P::bad_annotation, 422, "bad_annotation", "The remark cannot be used"},
     {P::unknown_ruleset, 422, "unknown_ruleset", "There is no ruleset of this name"},
     {P::unauthorized, 401, "unauthorized", "The service demands a credential"},
     {P::wrong_token, 403, "wrong_token", "The session token is wrong"},
     {P::token_required, 403, "token_required", "The service demands the session token for this"},
     {P::no_such_path, 404, "no_such_path", "There is nothing at this path"},
     {P::no_such_session, 404, "no_such_session", "There is no session of this id"},
+    {P::no_such_run, 404, "no_such_run", "There is no run of this id"},
     {P::method_not_allowed, 405, "method_not_allowed", "The path does not know this method"},
     {P::request_timeout, 408, "request_timeout", "The request took too long to arrive", kSoon},
     {P::session_exists, 409, "session_exists", "A session for this context is open"},
@@ -50,6 +53,8 @@ constexpr ProblemRow kProblems[] = {
     {P::starting, 503, "starting", "The service is reading its journal", kSoon},
     {P::stopping, 503, "stopping", "The service is about to end", kLater},
     {P::journal_unavailable, 503, "journal_unavailable", "The journal cannot be written", kLater},
+    {P::results_unavailable, 503, "results_unavailable", "The result database cannot be read",
+     kLater},
 };
 
 }  // namespace

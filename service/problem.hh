@@ -19,12 +19,14 @@ enum class Problem {
   bad_json,
   bad_workload,
   bad_observation,
+  bad_annotation,
   unknown_ruleset,
   unauthorized,
   wrong_token,
   token_required,
   no_such_path,
   no_such_session,
+  no_such_run,
   method_not_allowed,
   request_timeout,
   session_exists,
@@ -45,6 +47,7 @@ enum class Problem {
   starting,
   stopping,
   journal_unavailable,
+  results_unavailable,
 };
 
 struct ProblemRow {

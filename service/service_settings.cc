@@ -231,15 +231,11 @@ Result<void> read_doors(const ComponentSettings& section, ServiceSettings* out) 
       return fail("service.listen", parsed.error());
     }
   }
-  unsigned mode = 0;
-  for (const char c : section.text("socket_mode")) {
-    if (c < '0' || c > '7' || mode > 0777) mode = 01000;
-    mode = mode * 8 + static_cast<unsigned>(c - '0');
-  }
-  if (mode == 0 || mode > 0777) {
+  const auto mode = parse_socket_mode(section.text("socket_mode"));
+  if (!mode) {
     return fail(Error::Code::malformed, "service.socket_mode: wants an octal mode such as 0660");
   }
-  out->socket_mode = mode;
+  out->socket_mode = *mode;
   return {};
 }
 

@@ -50,7 +50,7 @@ for unit in "$units"/*.service "$units"/*.timer; do
       ;;
   esac
 done
-[ "$(find "$units" -name '*.service' | wc -l)" -ge 4 ] || complain "units are missing"
+[ "$(find "$units" -name '*.service' | wc -l)" -ge 5 ] || complain "units are missing"
 
 # The options in a unit are those of the program.
 for option in $(cat "$units"/nvab-*.service | sed -n 's|^ExecStart=.*/nvab-run||p' | tr ' ' '\n' | grep '^--' | sort -u); do
@@ -75,7 +75,7 @@ if [ "$(id -u)" -eq 0 ]; then
 /var/spool/nvab/queue 2770 $group
 /var/spool/nvab/queue/new 2770 $group
 /var/spool/nvab/tasks 2750 $group
-/var/lib/nvab 750 $group
+/var/lib/nvab 2770 $group
 END
 fi
 

@@ -41,8 +41,15 @@ compare() { # PROGRAM PAGE; help on stdin
 for word in $("$obj/nvab-service" --show-config --state memory | sed -n 's/^#\{0,1\} *\([a-z_]*\) = .*/\1/p'); do
   grep -qx ".It Li $word" "$src/man/nvab-service.8" || complain "man/nvab-service.8 does not say what $word is"
 done
+"$obj/nvab-web" --help | compare nvab-web "$src/man/nvab-web.8"
+for word in $("$obj/nvab-web" --show-config | sed -n 's/^#\{0,1\} *\([a-z_]*\) = .*/\1/p'); do
+  grep -qx ".It Li $word" "$src/man/nvab-web.8" || complain "man/nvab-web.8 does not say what $word is"
+done
+"$obj/nvab-web" --show-config --config "$src/service/examples/nvab-web.conf" >/dev/null ||
+  complain "service/examples/nvab-web.conf is refused"
 for code in $(sed -n 's/.*{P::[a-z_]*, [0-9]*, "\([a-z_]*\)".*/\1/p' "$src/service/problem.cc"); do
-  grep -qx ".It Li $code" "$src/man/nvab-service.8" || complain "man/nvab-service.8 does not list the error $code"
+  cat "$src/man/nvab-service.8" "$src/man/nvab-web.8" | grep -qx ".It Li $code" ||
+    complain "neither man/nvab-service.8 nor man/nvab-web.8 lists the error $code"
 done
 "$obj/nvab-service" --show-config --config "$src/service/examples/nvab-service.conf" >/dev/null ||
   complain "service/examples/nvab-service.conf is refused"

@@ -135,7 +135,7 @@ void every_problem_has_its_row_and_a_code_of_its_own(void**) {
     // Past a limit a client must know when to come again.
     if (row.status == 429 || row.status == 503) assert_true(row.retry_after > 0);
   }
-  assert_int_equal(static_cast<int>(Problem::journal_unavailable), index - 1);
+  assert_int_equal(static_cast<int>(Problem::results_unavailable), index - 1);
 }
 
 void a_problem_is_a_document_of_rfc_9457(void**) {

@@ -9,6 +9,8 @@ const BuildInfo& build_info() {
       .version = NVAB_VERSION,
       .sysconf_dir = NVAB_SYSCONFDIR,
       .libexec_dir = NVAB_LIBEXECDIR,
+      .data_dir = NVAB_DATADIR,
+      .chart_library = NVAB_CHARTLIBRARY,
       .state_dir = NVAB_STATEDIR,
   };
   return kBuildInfo;

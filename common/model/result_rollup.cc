@@ -3,6 +3,8 @@
 // what was added can be taken back exactly.
 #include "common/model/result_rollup.hh"
 
+#include <fmt/core.h>
+
 #include <string>
 
 namespace nvab {
@@ -13,10 +15,10 @@ constexpr const char* kRuns = R"sql(
 INSERT INTO run_day (day, cluster, partition, account, user, terminal_state, domain, sub_domain, evidence_status,
                      runs, job_seconds, node_seconds, gpu_seconds)
   SELECT ended_us / 86400000000, cluster, partition, account, user, terminal_state, domain, sub_domain,
-         evidence_status, sum(:sign), sum(:sign * seconds), sum(:sign * seconds * node_count),
-         sum(:sign * seconds * node_count * coalesce(gpus_per_node, 0))
-  FROM (SELECT *, max(0, coalesce((end_us - start_us) / 1000000, 0)) AS seconds FROM execution_context
-        WHERE is_final AND (:id IS NULL OR id = :id))
+         evidence_status, sum(?1), sum(?1 * seconds), sum(?1 * seconds * node_count),
+         sum(?1 * seconds * node_count * coalesce(gpus_per_node, 0))
+  FROM (SELECT *, max(0, coalesce((end_us - start_us) / 1000000, 0)) AS seconds FROM execution_context c
+        WHERE is_final AND {})
   GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
   ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, job_seconds = job_seconds + excluded.job_seconds,
     node_seconds = node_seconds + excluded.node_seconds, gpu_seconds = gpu_seconds + excluded.gpu_seconds
@@ -26,14 +28,14 @@ INSERT INTO run_day (day, cluster, partition, account, user, terminal_state, dom
 // completed.
 constexpr const char* kNodes = R"sql(
 INSERT INTO node_day (day, cluster, node, jobs, seconds, blamed, last_good_us, last_bad_us)
-  SELECT c.ended_us / 86400000000, c.cluster, n.node, sum(:sign),
-         sum(:sign * max(0, coalesce((c.end_us - c.start_us) / 1000000, 0))),
-         sum(:sign * (c.domain = 'infrastructure' AND coalesce(b.is_culprit, 0))),
+  SELECT c.ended_us / 86400000000, c.cluster, n.node, sum(?1),
+         sum(?1 * max(0, coalesce((c.end_us - c.start_us) / 1000000, 0))),
+         sum(?1 * (c.domain = 'infrastructure' AND coalesce(b.is_culprit, 0))),
          max(CASE WHEN c.terminal_state = 'completed' THEN c.ended_us END),
          max(CASE WHEN c.domain = 'infrastructure' AND b.is_culprit THEN c.ended_us END)
   FROM execution_context c JOIN context_node n ON n.context_id = c.id
        LEFT JOIN run_node b ON b.run_id = c.latest_run_id AND b.node = n.node
-  WHERE c.is_final AND (:id IS NULL OR c.id = :id)
+  WHERE c.is_final AND {}
   GROUP BY 1, 2, 3
   ON CONFLICT DO UPDATE SET jobs = jobs + excluded.jobs, seconds = seconds + excluded.seconds,
     blamed = blamed + excluded.blamed,
@@ -45,11 +47,12 @@ INSERT INTO node_day (day, cluster, node, jobs, seconds, blamed, last_good_us, l
 
 Result<void> roll_up(Db& database, std::optional<long long> context_id, int sign) {
   for (const char* sql : {kRuns, kNodes}) {
-    auto statement = database.prepare(sql);
+    // Two statements rather than one with an OR, which would look at every context.
+    auto statement =
+        database.prepare(fmt::format(fmt::runtime(sql), context_id ? "c.id = ?2" : "1"));
     if (!statement) return tl::unexpected(statement.error());
-    // Parameters are numbered by their first appearance: :sign, then :id.
     statement->bind(1, sign);
-    statement->bind(2, context_id);
+    if (context_id) statement->bind(2, *context_id);
     if (auto done = statement->run(); !done) return done;
   }
   return {};
