@@ -6,17 +6,15 @@
 
 #include "common/base/text.hh"
 #include "common/engine/extract/extractor.hh"
+#include "common/engine/extract/series.hh"
 #include "common/engine/place/locate.hh"
 
 namespace nvab {
 namespace {
 
-// Exporters scrape late: a change that shows this long after the end can have been in the job.
-constexpr Duration kScrapeDelay = std::chrono::minutes(2);
-
 struct Hit {
-  const MetricSample* sample = nullptr;
-  const MetricSample* before = nullptr;  // the sample before it, where it changed since then
+  const MetricPoint* point = nullptr;
+  const MetricPoint* before = nullptr;  // the point before it, where it changed since then
   std::string text;
 };
 
@@ -28,66 +26,65 @@ bool in_window(const ExecutionContext& c, Time time) {
 std::string number(double value) { return fmt::format("{:g}", value); }
 
 // A sticky gauge keeps its last value: only a change to one of the values counts.
-std::optional<Hit> changes_to(const MetricMatch& want, std::span<const MetricSample> series,
+std::optional<Hit> changes_to(const MetricMatch& want, std::span<const MetricPoint> points,
                               const ExecutionContext& context) {
-  for (std::size_t i = 1; i < series.size(); ++i) {
-    const double before = series[i - 1].value, now = series[i].value;
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    const double before = points[i - 1].value, now = points[i].value;
     const bool wanted = std::find(want.values.begin(), want.values.end(), now) != want.values.end();
-    if (!wanted || before == now || !in_window(context, series[i].timestamp)) continue;
-    return Hit{&series[i], &series[i - 1], number(before) + " -> " + number(now)};
+    if (!wanted || before == now || !in_window(context, points[i].time)) continue;
+    return Hit{&points[i], &points[i - 1], number(before) + " -> " + number(now)};
   }
   return std::nullopt;
 }
 
 // A counter that starts again from a smaller value was reset: what it shows then is new.
-std::optional<Hit> increases(const MetricMatch& want, std::span<const MetricSample> series,
-                             const ExecutionContext& context) {
-  double grown = 0;
-  const MetricSample* first = nullptr;
-  const MetricSample* before = nullptr;
-  for (std::size_t i = 1; i < series.size(); ++i) {
-    if (!in_window(context, series[i].timestamp)) continue;
-    const double step = series[i].value >= series[i - 1].value
-                            ? series[i].value - series[i - 1].value
-                            : series[i].value;
-    if (step <= 0) continue;
-    grown += step;
-    if (first == nullptr) {
-      first = &series[i];
-      before = &series[i - 1];
-    }
-  }
-  if (first == nullptr || grown < std::max(want.threshold, 1e-12)) return std::nullopt;
-  return Hit{first, before, "+" + number(grown)};
+double growth(const MetricPoint& before, const MetricPoint& now) {
+  return now.value >= before.value ? now.value - before.value : now.value;
 }
 
-std::optional<Hit> beyond(const MetricMatch& want, std::span<const MetricSample> series,
+std::optional<Hit> increases(const MetricMatch& want, std::span<const MetricPoint> points,
+                             const ExecutionContext& context) {
+  double grown = 0;
+  const MetricPoint* first = nullptr;
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    if (!in_window(context, points[i].time)) continue;
+    const double step = growth(points[i - 1], points[i]);
+    if (step <= 0) continue;
+    grown += step;
+    if (first == nullptr) first = &points[i];
+  }
+  if (first == nullptr || grown < std::max(want.threshold, 1e-12)) return std::nullopt;
+  return Hit{first, first - 1, "+" + number(grown)};
+}
+
+bool is_over(const MetricMatch& want, double value) {
+  return want.test == MetricTest::above ? value >= want.threshold : value <= want.threshold;
+}
+
+std::optional<Hit> beyond(const MetricMatch& want, std::span<const MetricPoint> points,
                           const ExecutionContext& context) {
-  const bool above = want.test == MetricTest::above;
-  const MetricSample* since = nullptr;
-  for (const MetricSample& sample : series) {
-    const bool over = above ? sample.value >= want.threshold : sample.value <= want.threshold;
-    if (!over || !in_window(context, sample.timestamp)) {
+  const MetricPoint* since = nullptr;
+  for (const MetricPoint& point : points) {
+    if (!is_over(want, point.value) || !in_window(context, point.time)) {
       since = nullptr;
       continue;
     }
-    if (since == nullptr) since = &sample;
-    if (sample.timestamp - since->timestamp >= want.hold)
-      return Hit{since, nullptr, number(sample.value)};
+    if (since == nullptr) since = &point;
+    if (point.time - since->time >= want.hold) return Hit{since, nullptr, number(point.value)};
   }
   return std::nullopt;
 }
 
-std::optional<Hit> find_hit(const MetricMatch& want, std::span<const MetricSample> series,
+std::optional<Hit> find_hit(const MetricMatch& want, std::span<const MetricPoint> points,
                             const ExecutionContext& context) {
   switch (want.test) {
     case MetricTest::changes_to:
-      return changes_to(want, series, context);
+      return changes_to(want, points, context);
     case MetricTest::increases:
-      return increases(want, series, context);
+      return increases(want, points, context);
     case MetricTest::above:
     case MetricTest::below:
-      return beyond(want, series, context);
+      return beyond(want, points, context);
   }
   return std::nullopt;
 }
@@ -98,22 +95,21 @@ constexpr std::pair<std::string_view, std::string_view> kLabelCaptures[] = {
     {"device", "device"}, {"port", "port"}, {"GPU_I_ID", "mig"},
 };
 
-Event make_event(const Rule& rule, const Hit& hit) {
-  const MetricSample& sample = *hit.sample;
+Event make_event(const Rule& rule, const MetricSample& sample, const Hit& hit) {
   Event event;
   event.rule = &rule;
   event.source = Source::node_metrics;
   event.trust = Trust::system;
-  event.time = sample.timestamp;
+  event.time = hit.point->time;
   event.time_quality = TimeQuality::exact;
-  if (hit.before != nullptr) event.not_before = hit.before->timestamp;
+  if (hit.before != nullptr) event.not_before = hit.before->time;
   event.place.observer = sample_node(sample);
   for (const auto& [label, capture] : kLabelCaptures) {
     const auto found = sample.labels.find(std::string(label));
     if (found != sample.labels.end()) event.captures.emplace_back(capture, found->second);
   }
   if (rule.blames == Blame::nic) event.place.nic = event.capture("device");
-  event.captures.emplace_back("value", number(sample.value));
+  event.captures.emplace_back("value", number(hit.point->value));
   event.text = sample.name + ' ' + hit.text;
   event.origin = {"metrics/" + sample.name + '/' + std::string(event.place.observer) + '/' +
                       std::string(event.capture("gpu")) + std::string(event.capture("device")),
@@ -122,19 +118,97 @@ Event make_event(const Rule& rule, const Hit& hit) {
   return event;
 }
 
+bool is_called(const MetricMatch& want, std::string_view name) {
+  return std::any_of(want.names.begin(), want.names.end(),
+                     [&](const std::string& glob) { return glob_match(glob, name); });
+}
+
+// Of one point between two others, whether leaving it out would hide something from a test.
+class Thinning {
+ public:
+  Thinning(const std::vector<const MetricMatch*>& tests, const ExecutionContext& context,
+           bool is_part)
+      : tests_(tests), context_(context), is_part_(is_part) {}
+
+  bool needs(std::span<const MetricPoint> points, std::size_t i, std::size_t first_growth) const {
+    if (i == 0 || i + 1 == points.size()) return true;
+    const double before = points[i - 1].value, now = points[i].value, next = points[i + 1].value;
+    if (before == now && now == next && same_side(points, i)) return false;
+    if (is_part_) return true;
+    return std::any_of(tests_.begin(), tests_.end(), [&](const MetricMatch* test) {
+      switch (test->test) {
+        case MetricTest::changes_to:
+          return true;
+        case MetricTest::increases:
+          // Steps upwards add up to the same; downwards is a reset.
+          return i == first_growth || i + 1 == first_growth || now < before || next < now ||
+                 !same_side(points, i);
+        case MetricTest::above:
+        case MetricTest::below:
+          return is_over(*test, now) || is_over(*test, before) || is_over(*test, next) ||
+                 !same_side(points, i);
+      }
+      return true;
+    });
+  }
+
+ private:
+  // Neighbours on the other side of the job's window belong to something else.
+  bool same_side(std::span<const MetricPoint> points, std::size_t i) const {
+    const bool here = in_window(context_, points[i].time);
+    return here == in_window(context_, points[i - 1].time) &&
+           here == in_window(context_, points[i + 1].time);
+  }
+
+  const std::vector<const MetricMatch*>& tests_;
+  const ExecutionContext& context_;
+  bool is_part_;
+};
+
+// The first point in the window that is more than the one before; 0: none.
+std::size_t first_growth_of(std::span<const MetricPoint> points, const ExecutionContext& context) {
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    if (in_window(context, points[i].time) && growth(points[i - 1], points[i]) > 0) return i;
+  }
+  return 0;
+}
+
 }  // namespace
+
+std::vector<const MetricMatch*> metric_tests(const Ruleset& rules, std::string_view name) {
+  std::vector<const MetricMatch*> tests;
+  for (const Rule& rule : rules.rules()) {
+    if (rule.metric && is_called(*rule.metric, name)) tests.push_back(&*rule.metric);
+  }
+  return tests;
+}
+
+std::vector<MetricPoint> needed_points(const Ruleset& rules, const MetricSeries& series,
+                                       const ExecutionContext& context, bool is_part) {
+  const std::vector<const MetricMatch*> tests = metric_tests(rules, series.name);
+  const auto hits = [&](const MetricMatch* test) {
+    return find_hit(*test, series.points, context).has_value();
+  };
+  std::vector<MetricPoint> needed;
+  if (!is_part && std::none_of(tests.begin(), tests.end(), hits)) return needed;
+  const Thinning thinning(tests, context, is_part);
+  const std::size_t first_growth = first_growth_of(series.points, context);
+  for (std::size_t i = 0; i < series.points.size(); ++i) {
+    if (thinning.needs(series.points, i, first_growth)) needed.push_back(series.points[i]);
+  }
+  return needed;
+}
 
 void extract_series(const Ruleset& rules, std::span<const MetricSample> series,
                     const ExecutionContext& context, std::vector<Event>* events) {
   if (series.empty()) return;
+  std::vector<MetricPoint> points;
+  points.reserve(series.size());
+  for (const MetricSample& sample : series) points.push_back({sample.timestamp, sample.value});
   for (const Rule& rule : rules.rules()) {
-    if (!rule.metric) continue;
-    const auto named = [&](const std::string& glob) {
-      return glob_match(glob, series.front().name);
-    };
-    if (std::none_of(rule.metric->names.begin(), rule.metric->names.end(), named)) continue;
-    if (const auto hit = find_hit(*rule.metric, series, context)) {
-      events->push_back(make_event(rule, *hit));
+    if (!rule.metric || !is_called(*rule.metric, series.front().name)) continue;
+    if (const auto hit = find_hit(*rule.metric, points, context)) {
+      events->push_back(make_event(rule, series.front(), *hit));
     }
   }
 }
