@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "common/base/decode.hh"
@@ -16,6 +19,7 @@
 #include "common/engine/extract/stream_reader.hh"
 #include "epilog/collect_problems.hh"
 #include "epilog/connector.hh"
+#include "epilog/log/path_template.hh"
 #include "epilog/log/source_files.hh"
 #include "epilog/observation_batch.hh"
 
@@ -108,6 +112,7 @@ class LogFile final : public Collector {
   };
 
   SourceFiles find(const ExecutionContext& context) const;
+  void report_nodes(const SourceFiles& found, const ExecutionContext& context, Json* details) const;
   Result<void> read(const SourceFile& file, const ExecutionContext& context,
                     ObservationBatch* batch, Totals* totals);
 
@@ -118,12 +123,50 @@ class LogFile final : public Collector {
 SourceFiles LogFile::find(const ExecutionContext& context) const {
   if (options_.found) return *options_.found;
   FileSearch search;
-  search.paths = options_.paths;
   search.base = options_.base;
   if (options_.rotated && context.start_time) {
     search.rotated_since = *context.start_time - kBeforeStart;
   }
-  return find_source_files(search);
+  SourceFiles all;
+  // What lies below a node's folder is the node's.
+  std::map<std::string, std::vector<std::string>> by_node;
+  for (const std::string& path : options_.paths) {
+    if (!is_path_template(path)) {
+      by_node[""].push_back(path);
+      continue;
+    }
+    auto expanded = expand_path_template(path, context);
+    if (!expanded) {
+      all.skipped.push_back({path, std::move(expanded.error())});
+      continue;
+    }
+    for (TemplatePath& found : expanded->paths) by_node[found.node].push_back(found.path);
+    std::move(expanded->skipped.begin(), expanded->skipped.end(), std::back_inserter(all.skipped));
+  }
+  for (auto& [node, paths] : by_node) {
+    search.paths = std::move(paths);
+    SourceFiles found = find_source_files(search);
+    for (SourceFile& file : found.files) {
+      if (!node.empty()) file.node = node;
+      all.files.push_back(std::move(file));
+    }
+    std::move(found.skipped.begin(), found.skipped.end(), std::back_inserter(all.skipped));
+  }
+  return all;
+}
+
+// How many of the job's nodes have no file, where paths tell nodes apart.
+void LogFile::report_nodes(const SourceFiles& found, const ExecutionContext& context,
+                           Json* details) const {
+  std::set<std::string_view> seen;
+  for (const SourceFile& file : found.files) seen.insert(file.node);
+  if (options_.found ||
+      !std::any_of(options_.paths.begin(), options_.paths.end(), is_path_template)) {
+    return;
+  }
+  const auto missing = std::count_if(context.nodes.begin(), context.nodes.end(),
+                                     [&](const std::string& node) { return !seen.contains(node); });
+  details->set("nodes_without_files", Json::of(static_cast<std::int64_t>(missing)));
 }
 
 Result<void> LogFile::read(const SourceFile& file, const ExecutionContext& context,
@@ -201,6 +244,7 @@ CollectOutcome LogFile::collect(const ExecutionContext& context, ObservationSink
   outcome.details.set("files", Json::of(static_cast<std::int64_t>(totals.files)));
   outcome.details.set("bytes", Json::of(static_cast<std::int64_t>(totals.bytes)));
   outcome.details.set("lines", Json::of(static_cast<std::int64_t>(totals.lines)));
+  report_nodes(found, context, &outcome.details);
   return outcome;
 }
 
@@ -209,7 +253,9 @@ constexpr ParamSpec kParams[] = {
      .fallback = "applog",
      .help = "What the lines are: applog (of the job's programs) or syslog",
      .choices = "applog|syslog"},
-    {.name = "paths", .type = ParamType::list, .help = "Files, folders and patterns such as *.log"},
+    {.name = "paths",
+     .type = ParamType::list,
+     .help = "Files, folders, patterns such as *.log, and /…/%HOSTNAME%/… of the job's nodes"},
     {.name = "rotated",
      .type = ParamType::boolean,
      .fallback = "true",
@@ -231,6 +277,35 @@ Result<std::unique_ptr<Collector>> open_log_file(const ComponentSettings& settin
   return make_log_file(std::move(options), host);
 }
 
+ProbeFindings probe_log_file(const ComponentSettings& settings, Host&) {
+  ProbeFindings findings;
+  for (const std::string& path : settings.list("paths")) {
+    // Of a tree of nodes, what stands before the first property.
+    const std::size_t property = std::min(path.find('%'), path.find('{'));
+    const std::string shown =
+        is_path_template(path) ? path.substr(0, path.rfind('/', property)) : path;
+    const std::string what = "read " + path;
+    FileSearch search;
+    search.paths = {shown};
+    const SourceFiles found = find_source_files(search);
+    Result<void> read;
+    if (!found.skipped.empty()) read = tl::unexpected(found.skipped.front().error);
+    if (read && !found.files.empty()) {
+      if (auto fd = open_source(found.files.front()); !fd) read = tl::unexpected(fd.error());
+    }
+    if (!read && read.error().code == Error::Code::permission) {
+      findings.push_back(
+          probe_fault(what, read.error().message, "let this user read it, or run as root"));
+    } else if (!read || found.files.empty()) {
+      findings.push_back(probe_warning(what, read ? "no file is there" : read.error().message,
+                                       "correct paths, or see why nothing arrives there"));
+    } else {
+      findings.push_back(probe_ok(what, fmt::format("{} files", found.files.size())));
+    }
+  }
+  return findings;
+}
+
 }  // namespace
 
 std::unique_ptr<Collector> make_log_file(LogFileOptions options, Host& host) {
@@ -245,6 +320,7 @@ constinit const CollectorComponent log_file = {
              .params = kParams},
     .query = nullptr,
     .open = open_log_file,
+    .probe = probe_log_file,
 };
 
 }  // namespace nvab
