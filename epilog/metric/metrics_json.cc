@@ -18,22 +18,6 @@ namespace {
 constexpr std::string_view kNodeLabels[] = {"Hostname", "hostname",        "node",    "nodename",
                                             "host",     "kubernetes_node", "instance"};
 
-// Labels of one series, and bytes of one label: more is no exporter's.
-constexpr std::size_t kMaxLabels = 64;
-constexpr std::size_t kMaxLabelBytes = 1024;
-
-// "n1:9100" -> "n1"; "[2001:db8::1]:9100" -> "2001:db8::1".
-std::string without_port(std::string_view address) {
-  if (address.starts_with('[')) {
-    const std::size_t end = address.find(']');
-    return std::string(address.substr(1, end == std::string_view::npos ? end : end - 1));
-  }
-  const std::size_t colon = address.find(':');
-  const bool is_one =
-      colon != std::string_view::npos && address.find(':', colon + 1) == address.npos;
-  return std::string(is_one ? address.substr(0, colon) : address);
-}
-
 std::optional<double> number_of(const Json& value) {
   std::optional<double> number = value.as_double();
   if (!number) {
@@ -64,6 +48,17 @@ Result<void> read_labels(const Json& labels, MetricSample* sample) {
 }
 
 }  // namespace
+
+std::string without_port(std::string_view address) {
+  if (address.starts_with('[')) {
+    const std::size_t end = address.find(']');
+    return std::string(address.substr(1, end == std::string_view::npos ? end : end - 1));
+  }
+  const std::size_t colon = address.find(':');
+  const bool is_one =
+      colon != std::string_view::npos && address.find(':', colon + 1) == address.npos;
+  return std::string(is_one ? address.substr(0, colon) : address);
+}
 
 std::string node_of_labels(const std::map<std::string, std::string>& labels) {
   for (const std::string_view name : kNodeLabels) {
