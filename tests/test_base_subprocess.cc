@@ -75,6 +75,28 @@ static void input_is_empty_and_no_other_descriptor_is_passed_on(void**) {
   assert_string_equal(std::string(trim(end.output)).c_str(), "4");
 }
 
+static void input_is_read_to_its_end_whatever_its_size(void**) {
+  Command command;
+  command.input = std::string(3'000'000, 'x') + '\n';
+  command.argv = {"sh", "-c", "cat | wc -c"};
+  assert_string_equal(std::string(trim(must_run(command).output)).c_str(), "3000001");
+  command.argv = {"sh", "-c", "echo changed 1>&0; cat"};
+  command.input = "one\ntwo\n";
+  // Whoever gets it may read it, not write it.
+  assert_string_equal(must_run(command).output.c_str(), "one\ntwo\n");
+}
+
+static void a_program_that_does_not_read_its_input_ends_as_it_likes(void**) {
+  Command command = shell("exit 4");
+  command.input = std::string(3'000'000, 'x');
+  assert_int_equal(must_run(command).exit_code, 4);
+  command.argv = {"sleep", "60"};
+  command.deadline = Deadline::after(std::chrono::milliseconds(200));
+  const auto hung = run_command(command);
+  assert_false(hung.has_value());
+  assert_true(hung.error().code == Error::Code::timeout);
+}
+
 static void a_program_that_is_not_there_is_not_found(void**) {
   Command command = shell("");
   command.argv = {"nvab-no-such-program"};
@@ -158,6 +180,8 @@ int main() {
       cmocka_unit_test(arguments_reach_the_program_as_they_are),
       cmocka_unit_test(the_environment_is_clean_but_for_what_was_asked),
       cmocka_unit_test(input_is_empty_and_no_other_descriptor_is_passed_on),
+      cmocka_unit_test(input_is_read_to_its_end_whatever_its_size),
+      cmocka_unit_test(a_program_that_does_not_read_its_input_ends_as_it_likes),
       cmocka_unit_test(a_program_that_is_not_there_is_not_found),
       cmocka_unit_test(a_program_that_hangs_is_killed_with_what_it_started),
       cmocka_unit_test(a_flood_is_cut_off),

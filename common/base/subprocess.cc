@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,6 +45,23 @@ Result<Pipe> make_pipe() {
   return pipe;
 }
 
+// A file in memory that holds the bytes, to be read from its beginning; nobody can change it.
+Result<Fd> file_of(std::string_view bytes) {
+  Fd file(::memfd_create("nvab-input", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file) return tl::unexpected(from_errno(errno, "making a file in memory"));
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(file.get(), bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return tl::unexpected(from_errno(errno, "writing a file in memory"));
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
+  if (::lseek(file.get(), 0, SEEK_SET) != 0) {
+    return tl::unexpected(from_errno(errno, "winding back a file in memory"));
+  }
+  return file;
+}
+
 std::string_view name_of(std::string_view assignment) {
   return assignment.substr(0, assignment.find('='));
 }
@@ -76,9 +94,14 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 // What posix_spawn wants, freed again.
 class SpawnPlan {
  public:
-  SpawnPlan(int out, int errors) {
+  // `input` below 0: /dev/null.
+  SpawnPlan(int input, int out, int errors) {
     posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
+    if (input < 0) {
+      posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
+    } else {
+      posix_spawn_file_actions_adddup2(&actions_, input, 0);
+    }
     posix_spawn_file_actions_adddup2(&actions_, out, 1);
     posix_spawn_file_actions_adddup2(&actions_, errors, 2);
     posix_spawn_file_actions_addclosefrom_np(&actions_, 3);
@@ -138,9 +161,15 @@ Result<void> Run::start() {
   if (!output) return tl::unexpected(std::move(output.error()));
   auto errors = make_pipe();
   if (!errors) return tl::unexpected(std::move(errors.error()));
+  Fd input;
+  if (!command_.input.empty()) {
+    auto file = file_of(command_.input);
+    if (!file) return tl::unexpected(std::move(file.error()));
+    input = std::move(*file);
+  }
   std::vector<std::string> argv = command_.argv;
   std::vector<std::string> environment = environment_of(command_);
-  const SpawnPlan plan(output->write.get(), errors->write.get());
+  const SpawnPlan plan(input.get(), output->write.get(), errors->write.get());
   pid_t pid = -1;
   const int error_number =
       plan.spawn(&pid, pointers_to(argv).data(), pointers_to(environment).data());

@@ -27,6 +27,9 @@ struct Command {
   std::vector<std::string> environment = {};
   Deadline deadline = {};  // default: never; give one
   std::size_t max_output = kMaxCommandOutput;
+  // What the program reads on its standard input; empty: /dev/null. Given as a file in memory, so
+  // that a program that does not read it neither blocks nor signals us.
+  std::string input = {};
   // When set, standard output goes here piece by piece instead of into CommandEnd; false ends the
   // program, which is no error.
   std::function<bool(std::string_view)> on_output = nullptr;
@@ -42,7 +45,7 @@ struct CommandEnd {
   bool succeeded() const { return exit_code == 0 || was_stopped; }
 };
 
-// Runs the program to its end, with /dev/null as its input. Any end of its own is a value, also a
+// Runs the program to its end. Any end of its own is a value, also a
 // failure. Errors: not_found, permission (it could not be started); timeout (deadline; it and its
 // process group are killed); unavailable (more output than max_output; killed as well).
 Result<CommandEnd> run_command(const Command& command);
