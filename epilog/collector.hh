@@ -54,6 +54,7 @@ class Output {
   virtual ~Output() = default;
   // False: this result is not for it. Not writing it is no failure then.
   virtual bool wants(const AttributionResult&) const { return true; }
+  // Errors: unsupported where trying again would be of no use; any other may pass.
   virtual Result<void> write(const AttributionResult& result) = 0;
 };
 

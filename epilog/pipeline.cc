@@ -24,8 +24,10 @@ class ContextRun {
   ContextSummary summary(ContextStatus status, std::string reason) const;
   void collect(Session& session);
   ContextSummary conclude(Session& session);
-  // Hands the result to every output; says which failed.
-  std::string write(const AttributionResult& result);
+  // Hands the result to every output; one that fails costs itself alone.
+  void write(const AttributionResult& result, ContextSummary* summary);
+  void write_to(const std::string& name, Output& output, const AttributionResult& result,
+                ContextSummary* summary);
   Deadline collector_deadline() const;
 
   Pipeline& pipeline_;
@@ -35,6 +37,7 @@ class ContextRun {
   Delivery* delivery_;
   std::vector<ConnectorReport> connector_reports_;
   std::vector<IngestionReport> ingestion_reports_;
+  bool failed_for_good_ = true;  // whatever failed so far
 };
 
 ContextSummary ContextRun::summary(ContextStatus status, std::string reason) const {
@@ -72,29 +75,36 @@ void ContextRun::collect(Session& session) {
   host_.all_lines = all_lines;
 }
 
-std::string ContextRun::write(const AttributionResult& result) {
-  std::string failures;
-  bool any = false;
-  const auto write_to = [&](const std::string& name, Output& output) {
-    if (!output.wants(result)) return;
-    if (delivery_ != nullptr &&
-        std::count(delivery_->delivered.begin(), delivery_->delivered.end(), name) > 0) {
-      any = true;
-      return;
-    }
-    const auto written = output.write(result);
-    any = any || written.has_value();
-    if (written && delivery_ != nullptr) delivery_->delivered.push_back(name);
-    if (written) return;
-    log_error(
-        fmt::format("job {}: output {}: {}", result.context.job_id, name, written.error().message));
-    failures +=
-        fmt::format("{}output {}: {}", failures.empty() ? "" : "; ", name, written.error().message);
-  };
-  for (const NamedOutput& output : pipeline_.outputs) write_to(output.name, *output.output);
-  if (pipeline_.keeper) write_to("bundle", *pipeline_.keeper);
-  if (any) ++stats_->succeeded;
-  return failures;
+void ContextRun::write_to(const std::string& name, Output& output, const AttributionResult& result,
+                          ContextSummary* summary) {
+  if (!output.wants(result)) return;
+  const bool has_it = delivery_ != nullptr && std::count(delivery_->delivered.begin(),
+                                                         delivery_->delivered.end(), name) > 0;
+  const auto written = has_it ? Result<void>() : output.write(result);
+  summary->outputs.push_back({name, written ? "" : written.error().message});
+  if (written) {
+    if (delivery_ != nullptr && !has_it) delivery_->delivered.push_back(name);
+    return;
+  }
+  log_error(
+      fmt::format("job {}: output {}: {}", result.context.job_id, name, written.error().message));
+  summary->reason += fmt::format("{}output {}: {}", summary->reason.empty() ? "" : "; ", name,
+                                 written.error().message);
+  failed_for_good_ = failed_for_good_ && written.error().code == Error::Code::unsupported;
+}
+
+void ContextRun::write(const AttributionResult& result, ContextSummary* summary) {
+  for (const NamedOutput& output : pipeline_.outputs) {
+    write_to(output.name, *output.output, result, summary);
+  }
+  if (pipeline_.keeper) write_to("bundle", *pipeline_.keeper, result, summary);
+  const auto has_it = [](const DeliverySummary& delivery) { return delivery.error.empty(); };
+  // One that all outputs leave out by their settings is where it should be, too.
+  const bool is_left_out = summary->outputs.empty() && !pipeline_.outputs.empty();
+  if (is_left_out || std::any_of(summary->outputs.begin(), summary->outputs.end(), has_it)) {
+    ++stats_->succeeded;
+  }
+  summary->may_pass = summary->reason.empty() || !failed_for_good_;
 }
 
 ContextSummary ContextRun::conclude(Session& session) {
@@ -108,9 +118,8 @@ ContextSummary ContextRun::conclude(Session& session) {
   result.attributor_id = session.id();
   if (delivery_ != nullptr) result.trigger_id = delivery_->trigger_id;
   ++stats_->attributed;
-  std::string failures = write(result);
   ContextSummary done = summarize(result);
-  done.reason = std::move(failures);
+  write(result, &done);
   return done;
 }
 

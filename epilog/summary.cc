@@ -40,6 +40,15 @@ Json context_to_json(const ContextSummary& summary) {
   json.set("action", Json::of(to_string(summary.action)));
   json.set("evidence_status", Json::of(to_string(summary.evidence_status)));
   json.set("provisional", Json::of(summary.provisional));
+  Json outputs = Json::array();
+  for (const DeliverySummary& delivery : summary.outputs) {
+    Json item = Json::object();
+    item.set("output", Json::of(delivery.output));
+    item.set("status", Json::of(delivery.error.empty() ? "ok" : "failed"));
+    if (!delivery.error.empty()) item.set("reason", Json::of(delivery.error));
+    outputs.push(std::move(item));
+  }
+  json.set("outputs", std::move(outputs));
   return json;
 }
 

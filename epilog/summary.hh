@@ -25,6 +25,12 @@ struct RunStats {
 enum class ContextStatus { attributed, conflicted, failed };
 std::string_view to_string(ContextStatus status);
 
+// What became of a result at one output.
+struct DeliverySummary {
+  std::string output;  // "output.mail"
+  std::string error;   // a sentence; empty: it has it
+};
+
 struct ContextSummary {
   std::string context;  // its key
   std::string job;
@@ -41,6 +47,9 @@ struct ContextSummary {
   EvidenceStatus evidence_status = EvidenceStatus::insufficient;
   std::vector<std::string> culprit_nodes;
   bool provisional = false;
+  std::vector<DeliverySummary> outputs;  // of those that wanted it
+  // Of outputs that failed: that trying again may help.
+  bool may_pass = true;
 };
 
 struct RunSummary {

@@ -76,9 +76,12 @@ struct Service final : Attributor {
 struct Sink final : Output {
   std::vector<AttributionResult>* results;
   bool works;
+  Error::Code trouble = Error::Code::unavailable;
+  bool is_wanted = true;
   Sink(std::vector<AttributionResult>* into, bool ok) : results(into), works(ok) {}
+  bool wants(const AttributionResult&) const override { return is_wanted; }
   Result<void> write(const AttributionResult& result) override {
-    if (!works) return (fail)(Error::Code::unavailable, "disk full");
+    if (!works) return (fail)(trouble, "disk full");
     results->push_back(result);
     return {};
   }
@@ -179,11 +182,41 @@ void outputs_fail_one_by_one(void**) {
   assert_int_equal(run.stats.succeeded, 1);
   assert_int_equal(f.results.size(), 1);
   assert_non_null(std::strstr(run.contexts[0].reason.c_str(), "output bad: disk full"));
+  assert_true(run.contexts[0].may_pass);
+  assert_int_equal(run.contexts[0].outputs.size(), 2);
+  assert_string_equal(run.contexts[0].outputs[0].output.c_str(), "bad");
+  assert_string_equal(run.contexts[0].outputs[0].error.c_str(), "disk full");
+  assert_string_equal(run.contexts[0].outputs[1].error.c_str(), "");
   f.pipeline.outputs.pop_back();
   const RunSummary none = run_pipeline(f.pipeline, f.host);
   assert_int_equal(none.stats.attributed, 1);
   assert_int_equal(none.stats.succeeded, 0);
   assert_int_equal(none.exit_code, kExitNoOutput);
+}
+
+void what_trying_again_would_not_help_is_told_apart(void**) {
+  Fixture f{"1"};
+  f.pipeline.outputs.clear();
+  for (int i = 0; i < 2; ++i) {
+    auto sink = std::make_unique<Sink>(&f.results, false);
+    sink->trouble = Error::Code::unsupported;
+    f.pipeline.outputs.push_back({"bad", std::move(sink)});
+  }
+  RunStats stats;
+  const auto run = [&] { return run_context(f.pipeline, f.host, {}, &stats, nullptr); };
+  const ContextSummary for_good = run();
+  assert_false(for_good.reason.empty());
+  assert_false(for_good.may_pass);
+  f.add_output(false);
+  assert_true(run().may_pass);
+  f.pipeline.outputs.clear();
+  auto picky = std::make_unique<Sink>(&f.results, true);
+  picky->is_wanted = false;
+  f.pipeline.outputs.push_back({"picky", std::move(picky)});
+  stats = {};
+  const ContextSummary left_out = run();
+  assert_true(left_out.reason.empty() && left_out.outputs.empty());
+  assert_int_equal(stats.succeeded, 1);
 }
 
 void a_run_that_finds_no_jobs_for_trouble_says_so(void**) {
@@ -207,6 +240,7 @@ int main() {
       cmocka_unit_test(a_collector_that_cannot_be_opened_still_reports),
       cmocka_unit_test(each_collector_has_a_deadline_and_the_run_has_one),
       cmocka_unit_test(outputs_fail_one_by_one),
+      cmocka_unit_test(what_trying_again_would_not_help_is_told_apart),
       cmocka_unit_test(a_run_that_finds_no_jobs_for_trouble_says_so),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -19,7 +19,8 @@ struct ContextMarker {
   std::string context, job;  // queue_key(), and the job's id for people
   Time time;                 // when it was done
   bool is_attributed = false;
-  std::string reason;                  // of one that is not: which policy said no
+  // Of one that is not: which policy said no. Else: which outputs cannot have it.
+  std::string reason;
   bool requested = false;              // its owner had asked for it, as far as was known
   std::vector<std::string> delivered;  // outputs that have the result
   Json verdict;                        // in short, for people

@@ -225,9 +225,8 @@ void QueueWorker::judge(const SlurmRun& run, const Group& group, QueueTask task,
     return put_off(group, "another client holds session " + summary.attributor_id, true);
   }
   for (Claimed* claimed : group) claimed->entry.history.delivered = task.delivered;
-  if (summary.status == ContextStatus::failed || !summary.reason.empty()) {
-    return put_off(group, summary.reason);
-  }
+  const bool has_failed = summary.status == ContextStatus::failed || !summary.reason.empty();
+  if (has_failed && summary.may_pass) return put_off(group, summary.reason);
   ++stats_.attributed;
   ++stats_.succeeded;
   ContextMarker done;
@@ -237,6 +236,7 @@ void QueueWorker::judge(const SlurmRun& run, const Group& group, QueueTask task,
   done.is_attributed = true;
   done.requested = requested;
   done.delivered = std::move(task.delivered);
+  done.reason = summary.reason;
   done.verdict = short_verdict(summary);
   mark_done(group, done);
 }
