@@ -56,7 +56,8 @@ Result<Settings> read_settings(const std::string& config, const RunOptions& opti
   for (const RunOptions::SlurmSetting& setting : options.slurm) {
     loader.set("eca", "slurm", setting.param, setting.value, setting.option);
   }
-  if (options.queue == QueueMode::none) loader.imply("output", "stdout");
+  // Whoever asked for a verdict at submission gets it, whatever else takes results.
+  loader.imply("output", options.queue == QueueMode::none ? "stdout" : "card");
   for (const char* component : implied.logs) loader.imply("log", component);
   if (implied.database) {
     loader.imply("output", "sqlite", "path", std::string(build_info().state_dir) + "/results.db");
@@ -68,13 +69,20 @@ Result<Settings> read_settings(const std::string& config, const RunOptions& opti
   return loader.finish();
 }
 
+// The card goes to the job's owner: results have to be kept somewhere, too.
+bool keeps_results(const Settings& settings) {
+  const auto outputs = settings.active("output");
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [](const ComponentSettings* output) { return output->spec().name != "card"; });
+}
+
 Result<Settings> load_settings(const std::string& config, const RunOptions& options) {
   constexpr const char* kPlainHost[] = {"job", "task_exits", "kernel"};
   auto settings = read_settings(config, options, {});
   if (!settings) return settings;
   Implied implied;
   if (options.replay.empty() && wants_plain_host(*settings, options)) implied.logs = kPlainHost;
-  implied.database = options.queue != QueueMode::none && settings->active("output").empty();
+  implied.database = options.queue != QueueMode::none && !keeps_results(*settings);
   if (!implied.logs.empty() || implied.database) {
     settings = read_settings(config, options, implied);
     if (!settings) return settings;

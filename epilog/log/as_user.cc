@@ -245,4 +245,31 @@ CollectOutcome collect_as(const UserIds& user, Deadline deadline, ObservationSin
   return outcome;
 }
 
+Result<Json> run_as(const UserIds& user, Deadline deadline,
+                    const std::function<Result<Json>()>& work) {
+  class Nowhere final : public ObservationSink {
+    void deliver(Observation&&) override {}
+  } nowhere;
+  const CollectOutcome outcome = collect_as(user, deadline, nowhere, [&](ObservationSink&) {
+    CollectOutcome done;
+    auto value = work();
+    if (value) {
+      done.details = std::move(*value);
+      return done;
+    }
+    done.status = ConnectorStatus::error;
+    done.reason = std::move(value.error().message);
+    done.details = Json::of(static_cast<int>(value.error().code));
+    return done;
+  });
+  if (outcome.status == ConnectorStatus::ok) return outcome.details;
+  if (outcome.status == ConnectorStatus::timed_out) {
+    return fail(Error::Code::timeout, outcome.reason);
+  }
+  // What the child says is checked as if anybody had said it.
+  const auto code = outcome.details.as_int().value_or(-1);
+  const bool is_code = code >= 0 && code <= static_cast<int>(Error::Code::internal);
+  return fail(is_code ? static_cast<Error::Code>(code) : Error::Code::internal, outcome.reason);
+}
+
 }  // namespace nvab

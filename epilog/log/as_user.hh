@@ -21,4 +21,8 @@ namespace nvab {
 CollectOutcome collect_as(const UserIds& user, Deadline deadline, ObservationSink& sink,
                           const std::function<CollectOutcome(ObservationSink&)>& work);
 
+// The same for work of another kind: returns what it returned, a value or an error.
+Result<Json> run_as(const UserIds& user, Deadline deadline,
+                    const std::function<Result<Json>()>& work);
+
 }  // namespace nvab

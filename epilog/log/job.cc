@@ -24,30 +24,11 @@ class JobLog final : public Collector {
   CollectOutcome collect(const ExecutionContext& context, ObservationSink& sink) override;
 
  private:
-  std::vector<TaskStream> recorded_streams(const ExecutionContext& context) const;
   CollectOutcome read(const JobFileSearch& search, ObservationSink& sink);
 
   std::string connector_;
   Host& host_;
 };
-
-// The whole job's, also for a single step: what srun's tasks print usually goes through srun into
-// the script's file.
-ExecutionContext whole_job(const ExecutionContext& context) {
-  ExecutionContext whole = context;
-  whole.job_id = whole.job_id.substr(0, whole.job_id.find('.'));
-  return whole;
-}
-
-// A spool that is not there, or not ours to read, is no trouble here: log.task_exits tells it.
-std::vector<TaskStream> JobLog::recorded_streams(const ExecutionContext& context) const {
-  const ExecutionContext whole = whole_job(context);
-  const auto paths = spool_files(host_.spool, whole);
-  if (!paths) return {};
-  TaskTable table(whole);
-  for (const std::string& path : *paths) (void)read_task_file(path, host_.deadline, &table);
-  return table.streams();
-}
 
 // In the child.
 CollectOutcome JobLog::read(const JobFileSearch& search, ObservationSink& sink) {
@@ -88,7 +69,9 @@ CollectOutcome JobLog::collect(const ExecutionContext& context, ObservationSink&
   if (const auto text = read_file(host_.root + "/proc/sys/kernel/random/boot_id", 100)) {
     boot_id = trim(*text);
   }
-  const JobFileSearch search = {context, recorded_streams(context), std::move(boot_id)};
+  // A spool that is not there, or not ours to read, is no trouble here: log.task_exits tells it.
+  const JobFileSearch search = {context, recorded_streams(host_.spool, context, host_.deadline),
+                                std::move(boot_id)};
   return collect_as({*context.uid, context.files.gid}, host_.deadline, sink,
                     [&](ObservationSink& out) { return read(search, out); });
 }

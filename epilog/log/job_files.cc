@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "common/base/file.hh"
 #include "common/base/text.hh"
@@ -35,6 +36,7 @@ class Finder {
  public:
   explicit Finder(const JobFileSearch& search) : search_(search), files_(search.context.files) {}
   JobFilesFound run();
+  std::string standard_output() const;
 
  private:
   void add_recorded();
@@ -47,6 +49,8 @@ class Finder {
   bool leads_to_srun(const std::string& step) const;
   bool has_own_name(const std::string& path) const;
   PatternValues values() const;
+  OutputPatterns batch_patterns() const;
+  std::string recorded_output(bool of_batch, bool* is_known) const;
   std::string absolute(const std::string& path) const;
 
   const JobFileSearch& search_;
@@ -55,26 +59,12 @@ class Finder {
   JobFilesFound found_;
 };
 
-// Whether the number stands in the path as a whole, be it padded with zeros.
-bool is_number_in(std::string_view path, long long number) {
-  constexpr std::string_view kDigits = "0123456789";
-  const std::string wanted = std::to_string(number);
-  for (std::size_t at = path.find_first_of(kDigits); at != std::string_view::npos;) {
-    const std::size_t end = std::min(path.find_first_not_of(kDigits, at), path.size());
-    std::string_view digits = path.substr(at, end - at);
-    digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
-    if (digits == wanted) return true;
-    at = path.find_first_of(kDigits, end);
-  }
-  return false;
-}
-
 // Its name says which job wrote it, so that no other one did.
 bool Finder::has_own_name(const std::string& path) const {
   for (const long long id : files_.raw_ids) {
-    if (is_number_in(path, id)) return true;
+    if (has_number(path, id)) return true;
   }
-  return files_.array_job_id && is_number_in(path, *files_.array_job_id);
+  return files_.array_job_id && has_number(path, *files_.array_job_id);
 }
 
 std::string Finder::absolute(const std::string& path) const {
@@ -202,23 +192,31 @@ std::string first_of(std::initializer_list<std::string> texts) {
   return {};
 }
 
+std::string default_output(const JobFiles& files) {
+  return files.array_job_id ? "slurm-%A_%a.out" : "slurm-%j.out";
+}
+
 // The script's output, in the order in which Slurm takes its options: what a hand-over or
 // accounting knows, the command line, the script's own lines (as it is now), the default.
-void Finder::add_batch() {
-  if (!files_.is_batch || is_recorded("batch") || files_.raw_ids.empty()) return;
-  const OutputPatterns known = {files_.stdout_pattern, files_.stderr_pattern};
+OutputPatterns Finder::batch_patterns() const {
   const OutputPatterns command = patterns_of_command(files_.submit_line);
   OutputPatterns script;
   const std::string name = script_of_command(files_.submit_line);
-  if (known.output.empty() && !name.empty()) {
+  if (files_.stdout_pattern.empty() && !name.empty()) {
     if (const auto text = read_file(absolute(name), kMaxScript)) script = patterns_of_script(*text);
   }
-  const std::string fallback = files_.array_job_id ? "slurm-%A_%a.out" : "slurm-%j.out";
-  const std::string output = first_of({known.output, command.output, script.output, fallback});
-  const std::string error = first_of({known.error, command.error, script.error});
-  add_pattern(output, values(), !known.output.empty());
-  if (!error.empty()) add_pattern(error, values(), !known.error.empty());
-  if (output != fallback && known.output.empty()) add_pattern(fallback, values(), false);
+  return {first_of({files_.stdout_pattern, command.output, script.output, default_output(files_)}),
+          first_of({files_.stderr_pattern, command.error, script.error})};
+}
+
+void Finder::add_batch() {
+  if (!files_.is_batch || is_recorded("batch") || files_.raw_ids.empty()) return;
+  const auto [output, error] = batch_patterns();
+  const std::string fallback = default_output(files_);
+  const bool is_known = !files_.stdout_pattern.empty();
+  add_pattern(output, values(), is_known);
+  if (!error.empty()) add_pattern(error, values(), !files_.stderr_pattern.empty());
+  if (output != fallback && !is_known) add_pattern(fallback, values(), false);
 }
 
 // Files that srun opened: with %t or %n on the nodes, one a task or node.
@@ -244,6 +242,46 @@ void Finder::add_steps() {
       }
     }
   }
+}
+
+// ---- the one file that a person knows as the job's output
+// ---------------------------------------
+
+// `is_known`: the record says where it went, be it to no file.
+std::string Finder::recorded_output(bool of_batch, bool* is_known) const {
+  const TaskStream* first = nullptr;
+  for (const TaskStream& stream : search_.streams) {
+    if (stream.is_stderr || (stream.step == "batch") != of_batch) continue;
+    if (!of_batch && !parse_int(stream.step)) continue;
+    const auto order = [](const TaskStream& s) {
+      return std::tuple(parse_int(s.step).value_or(0), s.task, s.node);
+    };
+    if (first == nullptr || order(stream) < order(*first)) first = &stream;
+  }
+  *is_known = first != nullptr;
+  return first != nullptr && first->kind == TaskStream::Kind::file ? first->path : std::string();
+}
+
+std::string Finder::standard_output() const {
+  bool is_known = false;
+  std::string path = recorded_output(true, &is_known);
+  if (is_known) return path;
+  if (!files_.is_batch) {
+    path = recorded_output(false, &is_known);
+    if (!path.empty() || files_.steps.empty()) return path;
+  }
+  if (files_.raw_ids.empty()) return {};
+  PatternValues one = values();
+  std::string pattern;
+  if (files_.is_batch) {
+    pattern = batch_patterns().output;
+  } else {
+    pattern = patterns_of_command(files_.steps.front().submit_line).output;
+    one.step = files_.steps.front().id;
+  }
+  if (pattern.empty() || pattern == "none" || pattern == "all" || parse_int(pattern)) return {};
+  const std::string newer = absolute(expand_output_pattern(pattern, one, true));
+  return exists(newer) ? newer : absolute(expand_output_pattern(pattern, one));
 }
 
 // ---- all of it
@@ -275,6 +313,23 @@ JobFilesFound Finder::run() {
 }
 
 }  // namespace
+
+bool has_number(std::string_view path, long long number) {
+  constexpr std::string_view kDigits = "0123456789";
+  const std::string wanted = std::to_string(number);
+  for (std::size_t at = path.find_first_of(kDigits); at != std::string_view::npos;) {
+    const std::size_t end = std::min(path.find_first_not_of(kDigits, at), path.size());
+    std::string_view digits = path.substr(at, end - at);
+    digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
+    if (digits == wanted) return true;
+    at = path.find_first_of(kDigits, end);
+  }
+  return false;
+}
+
+std::string standard_output_of(const JobFileSearch& search) {
+  return Finder(search).standard_output();
+}
 
 JobFilesFound find_job_files(const JobFileSearch& search) { return Finder(search).run(); }
 

@@ -27,4 +27,12 @@ struct JobFilesFound {
 // Looks at the files and may read the job's script: to be called with the owner's rights.
 JobFilesFound find_job_files(const JobFileSearch& search);
 
+// Where the script's standard output went (or, of a job without one, that of its first task),
+// whether or not the file is there: an absolute path, or nothing where it was no file. To be called
+// with the owner's rights, too.
+std::string standard_output_of(const JobFileSearch& search);
+
+// Whether the number stands in the path as a whole, be it padded with zeros. Pure.
+bool has_number(std::string_view path, long long number);
+
 }  // namespace nvab

@@ -122,4 +122,17 @@ Result<void> read_task_file(const std::string& path, Deadline deadline, TaskTabl
   return {};
 }
 
+std::vector<TaskStream> recorded_streams(const std::string& spool, const ExecutionContext& context,
+                                         Deadline deadline) {
+  // Also for a single step: what srun's tasks print usually goes through srun into the script's
+  // file.
+  ExecutionContext whole = context;
+  whole.job_id = whole.job_id.substr(0, whole.job_id.find('.'));
+  const auto paths = spool_files(spool, whole);
+  if (!paths) return {};
+  TaskTable table(whole);
+  for (const std::string& path : *paths) (void)read_task_file(path, deadline, &table);
+  return table.streams();
+}
+
 }  // namespace nvab

@@ -22,6 +22,11 @@ Result<std::vector<std::string>> spool_files(const std::string& spool,
 std::vector<std::string> choose_spool_files(const std::vector<std::string>& names,
                                             const ExecutionContext& context);
 
+// Where the tasks of this run of the whole job led their output; nothing where there is no spool
+// that we may read.
+std::vector<TaskStream> recorded_streams(const std::string& spool, const ExecutionContext& context,
+                                         Deadline deadline);
+
 // Puts a file of task records into the table, until the deadline. Errors: as for reading files;
 // malformed where lines are longer than any record; timeout.
 Result<void> read_task_file(const std::string& path, Deadline deadline, TaskTable* table);
