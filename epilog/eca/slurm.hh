@@ -33,6 +33,10 @@ struct SlurmAccess {
   bool node_events = true;                           // ask sacctmgr which nodes failed
 };
 
+// What sacct is to print between fields. A name that holds the usual '|', a line end or anything
+// else that its owner could think of does not hold this.
+std::string secret_delimiter();
+
 // Of the settings of [eca.slurm]. Errors: malformed.
 Result<SlurmAccess> slurm_access(const ComponentSettings& settings);
 

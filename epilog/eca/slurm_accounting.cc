@@ -23,16 +23,6 @@ constexpr Duration kClockSlack = std::chrono::seconds(1);
 
 Time now() { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); }
 
-// Between fields. A name that holds the usual '|', a line end or anything else that its owner could
-// think of does not hold this.
-std::string secret_delimiter() {
-  std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {
-    number = static_cast<std::uint64_t>(now().time_since_epoch().count());
-  }
-  return fmt::format("\x1f{:016x}\x1f", number);
-}
-
 // raw id -> runs, in the order of submit times
 using RunsById = std::map<std::uint32_t, std::vector<std::size_t>>;
 
@@ -165,6 +155,14 @@ bool ended_in(const SlurmSelection& selection, const SlurmRun& run) {
 }
 
 }  // namespace
+
+std::string secret_delimiter() {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {
+    number = static_cast<std::uint64_t>(now().time_since_epoch().count());
+  }
+  return fmt::format("\x1f{:016x}\x1f", number);
+}
 
 bool SlurmAnswer::is_settled() const {
   const bool all =
