@@ -51,8 +51,9 @@ ComponentSettings settings_of(const ComponentSpec& spec,
 void collectors_want_paths_and_open_with_them(void**) {
   Host host;
   for (const CollectorComponent* component : collector_components()) {
-    // Task records lie in the plugin's spool where no paths are given.
+    // Task records lie in the plugin's spool where no paths are given, the journal where it is.
     if (component->spec.find("paths") == nullptr || component->spec.name == "task_exits") continue;
+    if (component->spec.name == "journald") continue;
     const auto without = component->open(settings_of(component->spec, {}), host);
     assert_false(without.has_value());
     assert_int_equal(without.error().code, Error::Code::malformed);
