@@ -21,6 +21,7 @@ extern const CollectorComponent log_flight_recorder;
 extern const CollectorComponent metric_file;
 extern const CollectorComponent metric_promql;
 extern const OutputComponent output_card;
+extern const OutputComponent output_http;
 extern const OutputComponent output_mail;
 extern const OutputComponent output_slurm;
 extern const OutputComponent output_sqlite;
@@ -37,7 +38,7 @@ constexpr const CollectorComponent* kCollectors[] = {
     &log_kernel,   &log_task_exits, &log_flight_recorder, &metric_file,
     &metric_promql};
 constexpr const OutputComponent* kOutputs[] = {&output_stdout, &output_sqlite, &output_card,
-                                               &output_slurm, &output_mail};
+                                               &output_slurm,  &output_mail,   &output_http};
 constexpr const AuthComponent* kAuth[] = {&auth_token, &auth_basic, &auth_mtls};
 
 std::vector<ComponentSpec> gather_specs() {
