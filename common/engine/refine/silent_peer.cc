@@ -21,6 +21,8 @@ void judge_silent_peer(Analysis& a) {
   Hypothesis& best = a.hypotheses.front();
   const Event& root = a.events[static_cast<std::size_t>(best.root)];
   if (root.rule->blames != Blame::peer) return;
+  // Who names a list of nodes is the scheduler, which has lost them: no peer that accuses another.
+  if (!root.capture("nodes").empty()) return;
   std::map<std::string, Vote> votes;
   for (const int index : best.events) {
     const Event& event = a.events[static_cast<std::size_t>(index)];

@@ -19,7 +19,13 @@ std::set<std::string> nodes_showing(const Analysis& a, const Hypothesis& hypothe
   std::set<std::string> nodes;
   for (const Event& event : a.events) {
     if (!event.counts() && event.mark != Mark::superseded) continue;
-    if (event.rule == root.rule && !event.place.node.empty()) nodes.insert(event.place.node);
+    if (event.rule != root.rule) continue;
+    // Who tells of others does not show it itself.
+    if (event.rule->blames == Blame::peer) {
+      nodes.insert(event.place.peers.begin(), event.place.peers.end());
+    } else if (!event.place.node.empty()) {
+      nodes.insert(event.place.node);
+    }
   }
   return nodes;
 }
