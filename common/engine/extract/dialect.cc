@@ -73,6 +73,24 @@ LineHead parse_head(std::string_view line, Source source, HeadOptions options) {
   return in.head;
 }
 
+Time resolve_received(const LineHead& head, Time received) {
+  // A clock or a shipper that is further off says nothing about its lines' times.
+  constexpr Duration kMaxApart = std::chrono::hours(24);
+  // Zones, days and years are all made of these.
+  constexpr Duration kQuarter = std::chrono::minutes(15);
+  // By how much a node's clock may be ahead of the server's.
+  constexpr Duration kAhead = std::chrono::minutes(1);
+  if (head.stamp == StampKind::none || head.stamp == StampKind::uptime) return received;
+  if (head.stamp == StampKind::zoned) {
+    return distance(head.time, received) < kMaxApart ? head.time : received;
+  }
+  // Lines arrive after they were written, mostly at once.
+  const Duration apart = received + kAhead - head.time;
+  const Time nearest = head.time + kQuarter * (apart / kQuarter - (apart < Duration{0} ? 1 : 0));
+  const bool is_date = head.stamp == StampKind::zoneless;
+  return is_date && distance(head.time, received) >= kMaxApart ? received : nearest;
+}
+
 std::optional<Time> resolve(const LineHead& head, const StreamInfo& stream,
                             std::optional<Time> previous) {
   switch (head.stamp) {

@@ -85,5 +85,8 @@ StreamInfo probe_stream(std::string_view name, Source source, std::string_view h
 // time of the line before, used for the roll-over of years and days.
 std::optional<Time> resolve(const LineHead& head, const StreamInfo& stream,
                             std::optional<Time> previous);
+// The same for a line that a log server received at `received`: its own stamp with the zone, day
+// and year that bring it closest, or `received` where it has none that fits.
+Time resolve_received(const LineHead& head, Time received);
 
 }  // namespace nvab

@@ -14,10 +14,10 @@ constexpr std::string_view kMessageKeys[] = {"message", "msg",          "MESSAGE
                                              "text",    "message_text", "@message", "line"};
 constexpr std::string_view kTimeKeys[] = {"time",    "timestamp", "ts",   "@timestamp",
                                           "asctime", "datetime",  "date", "observed_time"};
-constexpr std::string_view kNodeKeys[] = {"host",      "hostname", "node",
-                                          "node_name", "nodename", "_HOSTNAME"};
-constexpr std::string_view kAppKeys[] = {"app",   "SYSLOG_IDENTIFIER", "program",
-                                         "ident", "service",           "_COMM"};
+constexpr std::string_view kNodeKeys[] = {"host",     "hostname",  "node",      "node_name",
+                                          "nodename", "_HOSTNAME", "host.name", "k8s.node.name"};
+constexpr std::string_view kAppKeys[] = {
+    "app", "SYSLOG_IDENTIFIER", "program", "ident", "service", "_COMM", "appname", "service.name"};
 constexpr std::string_view kLevelKeys[] = {"level",         "severity", "levelname",
                                            "severity_text", "lvl",      "PRIORITY"};
 constexpr std::string_view kRankKeys[] = {"rank", "global_rank", "RANK"};
@@ -54,6 +54,17 @@ std::string first_text(const Json& object, const Keys& keys) {
     if (!text.empty()) return text;
   }
   return "";
+}
+
+// Of the line itself, else of what OpenTelemetry and its shippers keep beside it:
+// {"body": …, "attributes": {"hostname": …, "appname": …}, "resources": {"host.name": …}}.
+template <typename Keys>
+std::string text_around(const Json& object, const Keys& keys) {
+  std::string text = first_text(object, keys);
+  for (std::string_view holder : {"attributes", "resources", "resource"}) {
+    if (text.empty()) text = first_text(object.get(holder), keys);
+  }
+  return text;
 }
 
 template <typename Keys>
@@ -113,8 +124,8 @@ std::optional<JsonLine> unwrap_json(std::string_view line) {
   }
   out.message = sanitize(out.message);
   out.time = first_time(*object);
-  out.node = sanitize(first_text(*object, kNodeKeys));
-  out.app = sanitize(first_text(*object, kAppKeys));
+  out.node = sanitize(text_around(*object, kNodeKeys));
+  out.app = sanitize(text_around(*object, kAppKeys));
   out.severity = level_of(*object);
   out.rank = first_int(*object, kRankKeys);
   out.pid = first_int(*object, kPidKeys);

@@ -9,8 +9,6 @@
 namespace nvab {
 namespace {
 
-// Below this nobody calls it silence.
-constexpr Duration kShortestGap = std::chrono::seconds(5);
 constexpr int kMaxDepth = 24;
 // Lines without a stamp that are looked at behind a place.
 constexpr int kMaxUnstamped = 16;

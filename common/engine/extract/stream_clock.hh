@@ -11,6 +11,9 @@
 
 namespace nvab {
 
+// Below this nobody calls it silence.
+inline constexpr Duration kShortestGap = std::chrono::seconds(5);
+
 class StreamClock {
  public:
   explicit StreamClock(const StreamInfo& stream) : stream_(stream) {}

@@ -4,6 +4,7 @@
 #include "common/engine/extract/stream_reader.hh"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -98,7 +99,17 @@ struct StreamReader::Impl {
   std::uint64_t skipped = 0;
   std::string long_line;  // the last overlong one, its beginning
   std::string storage;    // of the line's parsed text
+  // Of lines that a server dated: when those from an offset on were received, and what is known of
+  // all of them.
+  struct Receipt {
+    std::uint64_t offset = 0;
+    Time time{};
+  };
+  std::deque<Receipt> receipts;  // those of `history` and of what is being read
+  std::optional<Time> first_received, last_received, gap_start, gap_end;
 
+  void receive(Time when);
+  std::optional<Time> received_at(std::uint64_t at) const;
   void feed(std::string_view bytes);
   std::size_t feed_carry(std::string_view bytes);
   void end_carry(char end);
@@ -190,7 +201,7 @@ void StreamReader::Impl::read_piece(std::string_view piece) {
 // Deals with what comes first from the line at `at` on; where to go on.
 std::size_t StreamReader::Impl::step(std::string_view piece, std::size_t at) {
   const std::uint64_t place = offset + at;
-  if (place >= next_stamp) want_stamp(piece, at);
+  if (place >= next_stamp && receipts.empty()) want_stamp(piece, at);
   if (blocks.any_open() && place >= next_expiry) {
     blocks.expire(place);
     next_expiry = (place / kLookBack + 1) * kLookBack;
@@ -201,7 +212,8 @@ std::size_t StreamReader::Impl::step(std::string_view piece, std::size_t at) {
     return end + 1;
   }
   std::size_t limit = piece.size();
-  const std::uint64_t stop = std::min(next_sampled(place), next_stamp) - offset;
+  std::uint64_t stop = next_sampled(place) - offset;
+  if (receipts.empty()) stop = std::min(stop, next_stamp - offset);
   if (stop < limit) limit = std::min(limit, line_end(piece, stop - 1) + 1);
   const std::size_t found = rules.next_candidate(piece.substr(0, limit), at);
   if (found == Ruleset::npos) return limit;
@@ -253,7 +265,8 @@ StreamReader::Impl::Line StreamReader::Impl::parse(std::string_view raw, std::ui
   Line line;
   line.offset = at;
   line.head = read_head(raw, stream, &storage, &replaced);
-  line.time = clock.note(line.head, at, window);
+  const auto received = received_at(at);
+  line.time = received ? resolve_received(line.head, *received) : clock.note(line.head, at, window);
   const LineHead& head = line.head;
   line.text.text = without_source(head.message, head);
   line.text.has_stamp = head.stamp != StampKind::none;
@@ -281,7 +294,8 @@ LogEntry StreamReader::Impl::entry_of(const Line& line) {
   const LineHead& head = line.head;
   LogEntry entry;
   entry.timestamp = line.time;
-  entry.time_quality = head.stamp == StampKind::uptime ? TimeQuality::uptime : TimeQuality::exact;
+  const bool is_uptime = head.stamp == StampKind::uptime && receipts.empty();
+  entry.time_quality = is_uptime ? TimeQuality::uptime : TimeQuality::exact;
   if (!line.time) {
     entry.timestamp = clock.inherited(line.offset, window);
     entry.time_quality = entry.timestamp ? TimeQuality::inherited : TimeQuality::none;
@@ -313,6 +327,27 @@ void StreamReader::Impl::keep(std::string_view piece) {
   history += piece;
   if (history.size() < 2 * kHistory) return;
   history.erase(0, line_end(history, history.size() - kHistory) + 1);
+  const std::uint64_t kept = offset - history.size();
+  while (receipts.size() > 1 && receipts[1].offset <= kept) receipts.pop_front();
+}
+
+void StreamReader::Impl::receive(Time when) {
+  if (!first_received) first_received = when;
+  const Duration known = gap_start ? *gap_end - *gap_start : kShortestGap;
+  if (last_received && when - *last_received > known) {
+    gap_start = last_received;
+    gap_end = when;
+  }
+  last_received = std::max(when, last_received.value_or(when));
+  if (receipts.empty() || receipts.back().time != when) receipts.push_back({offset, when});
+}
+
+std::optional<Time> StreamReader::Impl::received_at(std::uint64_t at) const {
+  const auto behind = std::upper_bound(
+      receipts.begin(), receipts.end(), at,
+      [](std::uint64_t place, const Receipt& receipt) { return place < receipt.offset; });
+  if (behind == receipts.begin()) return std::nullopt;
+  return std::prev(behind)->time;
 }
 
 // The last stamp, for the silence before it, and progress near the end.
@@ -320,7 +355,7 @@ void StreamReader::Impl::read_tail() {
   window = {history, {}, offset};
   std::uint64_t at = offset;
   std::string_view raw;
-  while (window.line_before(&at, &raw) && offset - at <= kSampledTail) {
+  while (receipts.empty() && window.line_before(&at, &raw) && offset - at <= kSampledTail) {
     const LineHead head = read_head(raw.substr(0, kHeadBytes), stream, &storage, nullptr);
     if (head.stamp == StampKind::none) continue;
     clock.note(head, at, window);
@@ -364,6 +399,12 @@ StreamCoverage StreamReader::Impl::finish() {
   coverage.last = clock.last();
   coverage.gap_start = clock.gap_start();
   coverage.gap_end = clock.gap_end();
+  if (first_received) {
+    coverage.first = first_received;
+    coverage.last = last_received;
+    coverage.gap_start = gap_start;
+    coverage.gap_end = gap_end;
+  }
   coverage.lines = newlines;
   coverage.last_line = last_line();
   return coverage;
@@ -374,6 +415,10 @@ StreamReader::StreamReader(const Ruleset& rules, StreamInfo stream, Sink sink, b
 StreamReader::~StreamReader() = default;
 void StreamReader::feed(std::string_view bytes) {
   impl_->feed(impl_->journal ? impl_->journal->feed(bytes) : bytes);
+}
+void StreamReader::feed(std::string_view lines, Time received) {
+  impl_->receive(received);
+  impl_->feed(lines);
 }
 StreamCoverage StreamReader::finish() {
   if (impl_->journal) impl_->feed(impl_->journal->finish());

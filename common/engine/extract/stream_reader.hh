@@ -42,6 +42,10 @@ class StreamReader {
 
   // Consecutive bytes in pieces of any size; the entries do not depend on the pieces.
   void feed(std::string_view bytes);
+  // The same for whole lines, each with its end, that a log server received at this time, not
+  // earlier than those before: what their own stamps leave open is known from it. A stream has
+  // either all of its bytes fed so, or none.
+  void feed(std::string_view lines, Time received);
   // Ends the stream; the coverage of what was read.
   StreamCoverage finish();
   // Bytes of the parsed lines that were no valid UTF-8 or control characters, and bytes of overlong
