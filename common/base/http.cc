@@ -109,7 +109,14 @@ std::size_t on_header(char* bytes, std::size_t size, std::size_t count, void* us
   return size * count;
 }
 
-// Failures of the handshake that `words` calls an alert are the server's no to our certificate.
+// "tlsv13 alert certificate required", "alert unknown ca": the server's no to our certificate.
+bool refuses_us(std::string_view words) {
+  return words.find("alert") != std::string_view::npos &&
+         (words.find("certificate") != std::string_view::npos ||
+          words.find("unknown ca") != std::string_view::npos ||
+          words.find("access denied") != std::string_view::npos);
+}
+
 Error::Code code_of(CURLcode status, std::string_view words) {
   switch (status) {
     case CURLE_OPERATION_TIMEDOUT:
@@ -124,8 +131,7 @@ Error::Code code_of(CURLcode status, std::string_view words) {
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
-      return words.find("alert") != std::string_view::npos ? Error::Code::permission
-                                                           : Error::Code::unavailable;
+      return refuses_us(words) ? Error::Code::permission : Error::Code::unavailable;
     default:
       return Error::Code::unavailable;
   }
