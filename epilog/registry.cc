@@ -15,6 +15,7 @@ extern const CollectorComponent log_file;
 extern const CollectorComponent log_job;
 extern const CollectorComponent log_journald;
 extern const CollectorComponent log_kernel;
+extern const CollectorComponent log_loki;
 extern const CollectorComponent log_kmsg;
 extern const CollectorComponent log_task_exits;
 extern const CollectorComponent log_flight_recorder;
@@ -34,9 +35,8 @@ namespace {
 
 constexpr const EcaComponent* kEca[] = {&eca_slurm, &eca_static};
 constexpr const CollectorComponent* kCollectors[] = {
-    &log_file,     &log_job,        &log_journald,        &log_kmsg,
-    &log_kernel,   &log_task_exits, &log_flight_recorder, &metric_file,
-    &metric_promql};
+    &log_file, &log_job,        &log_journald,        &log_kmsg,    &log_kernel,
+    &log_loki, &log_task_exits, &log_flight_recorder, &metric_file, &metric_promql};
 constexpr const OutputComponent* kOutputs[] = {&output_stdout, &output_sqlite, &output_card,
                                                &output_slurm,  &output_mail,   &output_http};
 constexpr const AuthComponent* kAuth[] = {&auth_token, &auth_basic, &auth_mtls};
