@@ -150,7 +150,8 @@ Result<HttpBackend> HttpBackend::open(const ComponentSettings& settings, const H
   }
   auto client = HttpClient::create(std::move(options));
   if (!client) return tl::unexpected<Error>(client.error());
-  HttpBackend backend(std::move(*client), std::move(*url));
+  HttpBackend backend(std::move(*client), std::move(*url),
+                      static_cast<int>(settings.integer("max_concurrent")));
   backend.credentials_ = std::move(credentials);
   backend.headers_ = settings.list("headers");
   backend.headers_.push_back(fmt::format("User-Agent: nvab-run/{}", build_info().version));
@@ -169,6 +170,8 @@ Result<void> HttpBackend::authorize(HttpRequest* request) {
 }
 
 Result<HttpAnswer> HttpBackend::send_once(const HttpRequest& request, Deadline deadline) {
+  const auto slot = slots_.take(deadline);
+  if (!slot) return fail("asking " + url_, slot.error());
   ++usage_.requests;
   auto answer = client_.send(request, deadline);
   if (answer) usage_.bytes += answer->bytes;

@@ -20,6 +20,7 @@
 #include "common/base/settings.hh"
 #include "common/model/result.hh"
 #include "epilog/auth/credentials.hh"
+#include "epilog/backend_slots.hh"
 #include "epilog/host.hh"
 
 namespace nvab {
@@ -49,6 +50,11 @@ inline constexpr ParamSpec kBackendParams[] = {
      .help = "How often one request is tried while the server is busy or away",
      .low = 1,
      .high = 100},
+    {.name = "max_concurrent",
+     .type = ParamType::integer,
+     .fallback = "4",
+     .help = "Requests that all runners here make at it at a time; 0 for any number",
+     .high = 1000},
 };
 
 // The component's own parameters and those of a backend.
@@ -81,20 +87,24 @@ class HttpBackend {
   // `request.url` is what comes behind the backend's own URL: "/api/v1/query?…". Tried again, with
   // pauses, as http_retry.hh says, as long as its on_body has not been called; and once at once
   // where a 401 meets credentials that have just changed. Any other answer is a success; see
-  // answer_error(). Errors as of HttpClient::send(), and those of reading a secret.
+  // answer_error(). Errors as of HttpClient::send(), those of reading a secret, and timeout where
+  // other runners have all turns at the server.
   Result<HttpAnswer> send(HttpRequest request, Deadline deadline);
 
   const std::string& url() const { return url_; }
   const BackendUsage& usage() const { return usage_; }
 
  private:
-  HttpBackend(HttpClient client, std::string url)
-      : client_(std::move(client)), url_(std::move(url)) {}
+  HttpBackend(HttpClient client, std::string url, int max_concurrent)
+      : client_(std::move(client)),
+        url_(std::move(url)),
+        slots_(BackendSlots::usual_folder(), url_origin(url_), max_concurrent) {}
   Result<HttpAnswer> send_once(const HttpRequest& request, Deadline deadline);
   Result<void> authorize(HttpRequest* request);
 
   HttpClient client_;
   std::string url_;  // without a slash at its end
+  BackendSlots slots_;
   std::vector<std::string> headers_;
   std::vector<std::unique_ptr<Credentials>> credentials_;
   RetryPolicy retry_;

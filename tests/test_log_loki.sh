@@ -172,6 +172,19 @@ report = result["connector_reports"][0]
 assert report["status"] == "unavailable" and "connect" in report["reason"].lower(), report
 assert result["evidence_status"] == "insufficient", result["evidence_status"]' "$tmp/result.json" || fail "down"
 
+# ---- many runners at once: no more than two requests at a time ----
+start_loki "$tmp/data.json"
+control '{"delay": 0.2}'
+runners=
+for _ in 1 2 3 4 5 6; do
+  "$obj/nvab-run" --quiet --format json --connector eca static file "$tmp/job.json" --connector log loki url "$loki" \
+    --connector log loki max_concurrent 2 >/dev/null 2>&1 &
+  runners="$runners $!"
+done
+for runner in $runners; do wait "$runner" || fail "a runner that had to wait"; done
+ask GET "$loki/busiest" >"$tmp/busiest"
+[ "$(cat "$tmp/busiest")" = 2 ] || fail "$(cat "$tmp/busiest") requests at once, not 2"
+
 # ---- settings that are wrong end the run before it begins ----
 refused() { # WORDS ARGUMENT...
   words=$1

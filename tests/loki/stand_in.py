@@ -133,6 +133,7 @@ class Store:
         self.streams = {}  # labels as JSON -> [labels, [(ns, line, metadata)]]
         self.rules = Rules()
         self.requests = []
+        self.running, self.busiest = 0, 0  # requests at a time, and the most that there were
         self.lock = threading.Lock()
 
     def push(self, streams):
@@ -250,6 +251,8 @@ class Handler(BaseHTTPRequestHandler):
         parameters = dict(urllib.parse.parse_qsl(parts.query, keep_blank_values=True))
         if parts.path == "/control":
             return self.reply(200, json.dumps(self.store.requests), "application/json")
+        if parts.path == "/busiest":
+            return self.reply(200, str(self.store.busiest), "text/plain")
         if parts.path == "/ready":
             return self.reply(200, "ready\n", "text/plain")
         if parts.path == "/loki/api/v1/labels":
@@ -275,8 +278,11 @@ class Handler(BaseHTTPRequestHandler):
                                    "headers": dict(self.headers)})
             scripted = rules.statuses.pop(0) if rules.statuses else None
             cut = rules.cut_after.pop(0) if rules.cut_after else None
-        if rules.delay:
-            time.sleep(rules.delay)
+            store.running += 1
+            store.busiest = max(store.busiest, store.running)
+        time.sleep(rules.delay)
+        with store.lock:
+            store.running -= 1  # before the answer, behind which the next may come
         if scripted:
             return self.reply(scripted[0], scripted[1], "text/plain; charset=utf-8",
                               scripted[2] if len(scripted) > 2 else {})
