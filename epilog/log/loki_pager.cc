@@ -184,11 +184,11 @@ Result<LokiPager::Page> LokiPager::fetch(const std::string& query, LokiWindow wi
     refusal_ = Refusal::none;
     skipping_ = delivered_;
     texts_.clear();
-    const std::uint64_t before = usage_.lines;
+    const std::uint64_t before = usage_.lines + usage_.repeated;
     auto page = fetch_once(query, window);
     // The backend itself repeats what had not begun.
     const bool broke_off = !page && page.error().code == Error::Code::unavailable &&
-                           refusal_ == Refusal::none && usage_.lines > before;
+                           refusal_ == Refusal::none && usage_.lines + usage_.repeated > before;
     if (page || !broke_off || attempt >= kTries || deadline_.passed()) return page;
   }
 }
