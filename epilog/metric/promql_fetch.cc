@@ -99,16 +99,14 @@ Result<void> PromqlFetch::ask_once(const Request& request, std::string* refusal)
                                     was_read = true;
                                     is_whole = read_json(next, parsed);
                                   });
-  const std::string doing = fmt::format("{}: {}", backend_.url(), request.query.name);
+  const std::string doing = fmt::format("{}: {}", backend_.url(), request.query.shown());
   if (request.deadline.passed()) return fail(Error::Code::timeout, doing + ": the time was over");
-  // Where we stopped reading, the transfer ended for that.
-  if (!answer && is_whole && parsed.trouble().empty()) return fail(doing, answer.error());
-  if (answer && answer->status / 100 != 2) {
+  if (!answer) return fail(doing, answer.error());
+  if (answer->status / 100 != 2) {
     if (answer->status == 413) *refusal = "too large";
     if (is_refusal(answer->status)) *refusal += answer->body;
     return tl::unexpected(answer_error(doing, *answer));
   }
-  if (!answer && is_whole) return fail(doing, answer.error());
   warnings_.insert(parsed.warnings().begin(), parsed.warnings().end());
   if (!is_whole) return fail(doing + ": the answer", is_whole.error());
   const std::string trouble = was_read ? parsed.trouble() : "the answer is empty";

@@ -41,10 +41,12 @@ inline constexpr std::string_view kNameLabel = "nvab_name";
 
 // One query before it is known for which nodes and when.
 struct PromqlQuery {
-  std::string name;          // of its series where the expression gives them none
-  std::string node_label;    // empty: any of those that exporters use
-  std::string text;          // with ${nodes} and ${window}
-  std::string whole;         // the same without leaving anything out; empty: it does not
+  std::string name;        // of its series where the expression gives them none
+  std::string node_label;  // empty: any of those that exporters use
+  std::string text;        // with ${nodes} and ${window}
+  std::string whole;       // the same without leaving anything out; empty: it does not
+  // The name, or the beginning of the text.
+  std::string shown() const { return name.empty() ? text.substr(0, 60) : name; }
   bool is_presence = false;  // says which nodes and GPUs are known at all; a few points will do
 };
 
