@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/file.hh"
+#include "epilog/doctor.hh"
 #include "epilog/interrupt.hh"
 #include "epilog/run.hh"
 #include "epilog/run_queue.hh"
@@ -25,6 +26,20 @@ int answer_about_settings(const RunOptions& options) {
     const int one =
         options.show_config ? show_config(config, options) : check_config(config, options);
     if (code == kExitOk) code = one;
+  }
+  return code;
+}
+
+int report_doctor(const RunOptions& options) {
+  int code = kExitOk;
+  for (const std::string& config : config_files(options)) {
+    const std::vector<DoctorCheck> checks = examine(config, options);
+    std::fputs(options.format == "json" ? doctor_json(config, checks).c_str()
+                                        : doctor_text(checks).c_str(),
+               stdout);
+    const int one = doctor_exit_code(checks, options.strict);
+    // What is at fault outweighs what is only to be looked at.
+    if (code == kExitOk || one == kExitNoOutput) code = one;
   }
   return code;
 }
@@ -56,6 +71,7 @@ int run(int argc, char** argv) {
   if (options.list_connectors || options.check_config || options.show_config) {
     return answer_about_settings(options);
   }
+  if (options.doctor) return report_doctor(options);
   if (options.queue == QueueMode::status || options.queue == QueueMode::requeue) {
     return answer_about_queue(config_files(options).front(), options);
   }

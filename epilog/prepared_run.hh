@@ -28,6 +28,9 @@ struct PreparedRun {
 // Those of one file (empty: none), the environment and the options.
 Result<Settings> load_run_settings(const std::string& config, const RunOptions& options);
 
+// Those that `[run]` names, with the site's own packs.
+Result<std::unique_ptr<Ruleset>> load_run_rules(const ComponentSettings& run);
+
 // `exit_code` is set where it fails: kExitUsage or kExitConfiguration.
 Result<std::unique_ptr<PreparedRun>> prepare_run(const std::string& config,
                                                  const RunOptions& options, int* exit_code);

@@ -279,6 +279,10 @@ Result<Settings> load_run_settings(const std::string& config, const RunOptions& 
   return load_settings(config, options);
 }
 
+Result<std::unique_ptr<Ruleset>> load_run_rules(const ComponentSettings& run) {
+  return load_rules(run);
+}
+
 Result<std::unique_ptr<PreparedRun>> prepare_run(const std::string& config,
                                                  const RunOptions& options, int* exit_code) {
   *exit_code = kExitConfiguration;

@@ -165,6 +165,9 @@ void add_about(CLI::App& app, Raw& raw) {
       ->group(group);
   app.add_flag("--check-config", options.check_config, "Check settings and open every component")
       ->group(group);
+  app.add_flag("--doctor", options.doctor,
+               "Try all that a run needs, and say what to do about each fault")
+      ->group(group);
   app.add_flag("--show-config", options.show_config,
                "Show the settings in effect and where each comes from")
       ->group(group);

@@ -39,7 +39,7 @@ struct RunOptions {
   bool all_lines = false;  // --lines all
   std::string summary_json;
   bool exit_code_by_action = false;
-  bool list_connectors = false, check_config = false, show_config = false;
+  bool list_connectors = false, check_config = false, show_config = false, doctor = false;
   bool quiet = false;
   LogLevel log_level = LogLevel::warning;
   LogFormat log_format = LogFormat::text;

@@ -13,6 +13,7 @@
 #include "epilog/log/file.hh"
 #include "epilog/log/job_files.hh"
 #include "epilog/log/spool.hh"
+#include "epilog/log/user_rights.hh"
 
 namespace nvab {
 namespace {
@@ -80,6 +81,17 @@ Result<std::unique_ptr<Collector>> open_log_job(const ComponentSettings& setting
   return std::make_unique<JobLog>(settings.full_name(), host);
 }
 
+ProbeFindings probe_log_job(const ComponentSettings&, Host&) {
+  const std::string what = "read jobs' files as their owners";
+  // Any ordinary user will do: root's rights are not asked for.
+  const long long somebody = static_cast<long long>(::geteuid()) + 1;
+  if (may_become(somebody)) return {probe_ok(what, "this process may become them")};
+  return {probe_warning(what,
+                        "this process cannot become other users: only files that it may read "
+                        "itself, and that are the owner's, are read",
+                        "run nvab-run as root, or give its unit CAP_SETUID and CAP_SETGID")};
+}
+
 }  // namespace
 
 extern const CollectorComponent log_job;
@@ -90,6 +102,7 @@ constinit const CollectorComponent log_job = {
              .params = {}},
     .query = nullptr,
     .open = open_log_job,
+    .probe = probe_log_job,
 };
 
 }  // namespace nvab

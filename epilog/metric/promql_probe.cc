@@ -16,10 +16,13 @@ namespace {
 
 // Points are placed by the server's clock, the job by the scheduler's.
 constexpr double kMaxSkewSeconds = 5;
+// Nodes with a wrong clock that are looked at; the first of them are named.
+constexpr std::size_t kMaxProbed = 200'000;
+constexpr std::size_t kMaxNamed = 5;
 
-// The first value of an instant query; nothing where it gives no series.
-Result<std::optional<double>> ask_value(HttpBackend& backend, std::string_view query,
-                                        Deadline deadline) {
+// The series of an instant query, the first kMaxProbed of them.
+Result<std::vector<MetricSeries>> ask_series(HttpBackend& backend, std::string_view query,
+                                             Deadline deadline) {
   HttpRequest request;
   request.method = "POST";
   request.url = "/api/v1/query";
@@ -28,9 +31,9 @@ Result<std::optional<double>> ask_value(HttpBackend& backend, std::string_view q
   const auto answer = backend.send(std::move(request), deadline);
   if (!answer) return tl::unexpected(answer.error());
   if (answer->status / 100 != 2) return tl::unexpected(answer_error(backend.url(), *answer));
-  std::optional<double> value;
+  std::vector<MetricSeries> all;
   PromqlAnswer parsed([&](MetricSeries&& series) {
-    value = series.points.front().value;
+    if (all.size() < kMaxProbed) all.push_back(std::move(series));
     return true;
   });
   bool is_given = false;
@@ -43,7 +46,16 @@ Result<std::optional<double>> ask_value(HttpBackend& backend, std::string_view q
   if (!parsed.trouble().empty()) {
     return fail(Error::Code::malformed, backend.url() + ": " + parsed.trouble());
   }
-  return value;
+  return all;
+}
+
+// The first value; nothing where the query gives no series.
+Result<std::optional<double>> ask_value(HttpBackend& backend, std::string_view query,
+                                        Deadline deadline) {
+  const auto all = ask_series(backend, query, deadline);
+  if (!all) return tl::unexpected(all.error());
+  if (all->empty()) return std::optional<double>();
+  return std::optional<double>(all->front().points.front().value);
 }
 
 std::string fix_for(const Error& error) {
@@ -81,6 +93,30 @@ ProbeFinding check_exporter(HttpBackend& backend, const char* metric, const char
                        fmt::format("scrape the {}, or leave its queries out", exporter));
 }
 
+// Each node exporter says what its clock shows when it is scraped. Scraping takes its time, too.
+ProbeFinding check_nodes(HttpBackend& backend, const std::string& label, Deadline deadline) {
+  const std::string what = "clocks of the nodes";
+  const auto wrong = ask_series(
+      backend,
+      fmt::format("abs(node_time_seconds - timestamp(node_time_seconds)) > {}", kMaxSkewSeconds),
+      deadline);
+  if (!wrong) return probe_fault(what, wrong.error().message, fix_for(wrong.error()));
+  if (wrong->empty()) {
+    return probe_ok(what, fmt::format("none is known to be off by over {} s", kMaxSkewSeconds));
+  }
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kMaxNamed, wrong->size()); ++i) {
+    const MetricSeries& series = (*wrong)[i];
+    const auto name = series.labels.find(label);
+    names +=
+        fmt::format("{}{} by {:.0f} s", names.empty() ? "" : ", ",
+                    name == series.labels.end() ? "?" : name->second, series.points.front().value);
+  }
+  return probe_warning(what, fmt::format("{} nodes are off: {}", wrong->size(), names),
+                       "let them follow the same NTP servers; their lines would be put in a wrong "
+                       "order");
+}
+
 bool wants(const ComponentSettings& settings, std::string_view group) {
   const auto& groups = settings.list("queries");
   return groups.empty() || std::find(groups.begin(), groups.end(), group) != groups.end();
@@ -116,6 +152,7 @@ ProbeFindings probe_promql(const ComponentSettings& settings, Host& host) {
   if (wants(settings, "node")) {
     findings.push_back(
         check_exporter(*backend, "node_boot_time_seconds", "node exporter", host.deadline));
+    findings.push_back(check_nodes(*backend, settings.text("node_label"), host.deadline));
   }
   return findings;
 }

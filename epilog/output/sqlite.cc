@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results into a database file (common/model/result_store.hh). Opened at the first result, so that
 // a run that finds no job leaves no file.
+#include <unistd.h>
+
 #include <chrono>
 #include <utility>
 
+#include "common/base/file.hh"
 #include "common/model/result_store.hh"
 #include "epilog/connector.hh"
 
@@ -42,6 +45,22 @@ Result<std::unique_ptr<Output>> open_sqlite(const ComponentSettings& settings, H
   return std::make_unique<Sqlite>(settings.text("path"));
 }
 
+// Without making it: who may write is what is asked.
+ProbeFindings probe_sqlite(const ComponentSettings& settings, Host&) {
+  const std::string& path = settings.text("path");
+  const std::string what = "write to " + path;
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const bool is_there = exists(path);
+  // SQLite also makes files beside it.
+  if (::access(folder.c_str(), W_OK | X_OK) == 0 &&
+      (!is_there || ::access(path.c_str(), R_OK | W_OK) == 0)) {
+    return {probe_ok(what, is_there ? "it can be written to" : "it can be made")};
+  }
+  return {probe_fault(what, is_folder(folder) ? "this user may not" : folder + " is not there",
+                      "make the folder, and let the user that runs nvab-run write to it")};
+}
+
 }  // namespace
 
 extern const OutputComponent output_sqlite;
@@ -52,6 +71,7 @@ constinit const OutputComponent output_sqlite = {
              .params = kParams},
     .query = nullptr,
     .open = open_sqlite,
+    .probe = probe_sqlite,
 };
 
 }  // namespace nvab
