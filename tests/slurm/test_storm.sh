@@ -22,6 +22,7 @@ export CLUSTER_CPUS=$((jobs_at_once / 4 + 1)) CLUSTER_MEMORY=$((jobs_at_once * 2
 export NVAB_LOG_KERNEL_ENABLED=false
 start_cluster
 # As many hooks at once may need more than the second that they give themselves; here none may give up.
+# shellcheck disable=SC2016 # the hooks' own variable is meant
 sed -i 's|"\$handoff" --hook|"$handoff" --limit-ms 60000 --hook|' "$CLUSTER_DIR"/nvab/nvab-epilog "$CLUSTER_DIR"/nvab/nvab-epilogctld "$CLUSTER_DIR"/nvab/nvab-jobcomp
 run=$BUILDDIR/obj/nvab-run
 results=$work/results.db
