@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the plugin and the epilog cost on a real Slurm: each beside its peer in the same run, the two
-# taking turns, so that what else the machine does hits both. RUNS=60 sets how many turns.
+# What the plugin, the epilog and the queue cost on a real Slurm: each beside its peer in the same run,
+# the two taking turns, so that what else the machine does hits both; then how long verdicts take.
+# RUNS=60 sets how many turns, QUEUED=1000 how many jobs are worked off at once.
 set -eu
 # shellcheck source=tests/slurm/lib.sh
 . "$SRCDIR/tests/slurm/lib.sh"
 runs=${RUNS:-60}
+queued=${QUEUED:-1000}
 user=root
 
 # Milliseconds, one a line, from stdin: "min median".
@@ -31,7 +33,7 @@ timed() { # FILE COMMAND...
   awk -v us=$((to - from)) 'BEGIN {printf "%.3f\n", us / 1000}' >>"$file"
 }
 
-export CLUSTER_NVAB="$BUILDDIR" CLUSTER_HOOKS="plugin epilog" CLUSTER_LOG_LEVEL=debug
+export CLUSTER_NVAB="$BUILDDIR" CLUSTER_HOOKS="plugin epilog epilogctld" CLUSTER_LOG_LEVEL=debug
 start_cluster
 results=$work/results
 mkdir "$results"
@@ -104,4 +106,58 @@ done
 report "terminate to epilog complete, beside /bin/true" "$results/epilog.true" "$results/epilog.ours"
 report "terminate to epilog complete, beside an empty script" "$results/epilog.empty" "$results/epilog.ours"
 same "jobs handed over" "$(find "$queue/new" -name '*.epilog.*' | wc -l)" $((runs * 5 + runs))
+
+# ---- from the end of a job to its verdict --------------------------------------------------------------------
+ln -sfn ours "$hooks/next" && mv -T "$hooks/next" "$hooks/nvab-epilog"
+cp "$work/with" "$plugstack"
+rm -f "$queue"/new/*
+run=$BUILDDIR/obj/nvab-run
+# What the kernel of this machine says is not about these jobs.
+export NVAB_LOG_KERNEL_ENABLED=false
+mkdir "$work/bin"
+printf '#!/bin/sh\necho >>%s\nexec %s "$@"\n' "$work/calls" "$(command -v sacct)" >"$work/bin/sacct"
+chmod 755 "$work/bin/sacct"
+PATH=$work/bin:$PATH
+cat >"$work/nvab.toml" <<END
+[run]
+spool = "$tasks"
+[queue]
+path = "$queue"
+[policy]
+auto = "all"
+[output.sqlite]
+path = "$work/results.db"
+END
+sql() { python3 -c 'import sqlite3,sys
+for row in sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True).execute(sys.argv[2]): print(*row)' "$work/results.db" "$1"; }
+verdict_time() { sql "select r.created_us from attribution_run r join execution_context c on c.id = r.context_id where c.job_id = '$1'" 2>/dev/null; }
+has_verdict() { [ -n "$(verdict_time "$1")" ]; }
+"$run" --watch --config "$work/nvab.toml" --log-level error 2>"$work/watch.log" &
+watch=$!
+# After the first one the rules are loaded and the database is there.
+for ((i = 0; i <= 10; i++)); do
+  id=$(submit -o /dev/null --wrap "date +%s%N >$work/ended; exit 3")
+  wait_until 30 "the verdict on job $id" has_verdict "$id"
+  if ((i > 0)); then
+    awk -v made="$(verdict_time "$id")" -v ended="$(cat "$work/ended")" 'BEGIN {printf "%.0f\n", made / 1000 - ended / 1e6}' >>"$results/verdict"
+  fi
+done
+kill "$watch"
+wait "$watch" || fail "the watch ended with $?: $(cat "$work/watch.log")"
+printf '%-52s least / median %s\n' "from the end of a job to its verdict (goal: 2000)" "$(summary <"$results/verdict" | tr ' ' '/')"
+
+# ---- many queued jobs ---------------------------------------------------------------------------------------
+before=$(sql "select count(*) from attribution_run")
+submit -J many -o /dev/null --array="1-$queued" --wrap 'exit 1' >/dev/null
+all_handed_over() { [ "$(find "$queue/new" -name '*.epilog.*.json' | wc -l)" -ge "$queued" ]; }
+wait_until 600 "$queued queued jobs" all_handed_over
+sleep 6
+: >"$work/calls"
+from=$(clock_us)
+"$run" --work --config "$work/nvab.toml" --quiet || fail "--work ended with $?"
+to=$(clock_us)
+done_jobs=$(($(sql "select count(*) from attribution_run") - before))
+same "jobs judged" "$done_jobs" "$queued"
+awk -v us=$((to - from)) -v jobs="$done_jobs" -v calls="$(wc -l <"$work/calls")" 'BEGIN {
+  printf "%-52s %d jobs in %.1f s: %d a minute, %.1f ms each, %d calls of sacct\n", "a queue worked off", jobs, us / 1e6, jobs * 60e6 / us, us / 1000 / jobs, calls }'
 finish
