@@ -116,7 +116,7 @@ void names_of_nodes_are_only_names(void**) {
   const std::vector<std::string> hostile = {"a\"} or up{x=\"", "b.*", "c|d", "e\\", "f\n"};
   const std::string text = render_promql("up{i=~\"${nodes}\"}", hostile, {});
   assert_string_equal(text.c_str(),
-                      "up{i=~\"(?:a\\\"\\\\} or up\\\\{x=\\\"|b|c\\\\|d|e\\\\\\\\|f\\x0a)\"}");
+                      "up{i=~\"(?:a\\\"\\\\} or up\\\\{x=\\\"|b|c\\\\|d|e\\\\\\\\|f\\n)\"}");
   assert_string_equal(nodes_regex(std::vector<std::string>{"n001", "n002", "n003"}).c_str(),
                       "n(?:001|002|003)");
   assert_string_equal(nodes_regex(std::vector<std::string>{"17"}).c_str(), "17");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See promql_queries.hh.
+// See promql_queries.hh. Strings and regular expressions are those of LogQL, too: both are Go's.
 #include "epilog/metric/promql_queries.hh"
 
 #include <fmt/core.h>
@@ -12,6 +12,7 @@
 #include "common/base/regex.hh"
 #include "common/base/text.hh"
 #include "common/engine/extract/series.hh"
+#include "epilog/log/logql.hh"
 
 namespace nvab {
 namespace {
@@ -85,31 +86,6 @@ constexpr ShippedMetric kShipped[] = {
 // Always asked for, at a few points: who is known at all, and which GPU has which UUID and address.
 constexpr std::string_view kPresence[] = {"DCGM_FI_DEV_XID_ERRORS", "node_boot_time_seconds"};
 
-// A regular expression (RE2) that matches exactly this text.
-std::string regex_quote(std::string_view text) {
-  constexpr std::string_view kSpecial = R"(\.+*?()|[]{}^$)";
-  std::string out;
-  for (const char c : text) {
-    if (kSpecial.find(c) != std::string_view::npos) out += '\\';
-    out += c;
-  }
-  return out;
-}
-
-// The inside of a string in double quotes.
-std::string string_escape(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\x{:02x}", c);
-      continue;
-    }
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out;
-}
-
 constexpr std::string_view kWindow = "${window}", kNodes = "${nodes}";
 
 bool is_metric_char(char c) {
@@ -167,8 +143,8 @@ std::string Builder::selector(std::string_view name, std::string_view name_regex
                               NodeLabel label) const {
   std::string text(name);
   text += '{';
-  if (!name_regex.empty()) text += fmt::format("__name__=~\"{}\",", string_escape(name_regex));
-  text += fmt::format("{}=~\"{}{}\"", label_name(label), kNodes, string_escape(settings_.suffix));
+  if (!name_regex.empty()) text += fmt::format("__name__=~\"{}\",", logql_escape(name_regex));
+  text += fmt::format("{}=~\"{}{}\"", label_name(label), kNodes, logql_escape(settings_.suffix));
   if (!settings_.matchers.empty()) text += ',' + settings_.matchers;
   return text + '}';
 }
@@ -357,7 +333,7 @@ std::string nodes_regex(std::span<const std::string> nodes) {
 
 std::string render_promql(std::string_view text, std::span<const std::string> nodes,
                           Duration window) {
-  const std::string names = string_escape(nodes_regex(nodes));
+  const std::string names = logql_escape(nodes_regex(nodes));
   const std::string seconds =
       fmt::format("{}s", std::chrono::ceil<std::chrono::seconds>(window).count());
   std::string out;
