@@ -185,6 +185,22 @@ for runner in $runners; do wait "$runner" || fail "a runner that had to wait"; d
 ask GET "$loki/busiest" >"$tmp/busiest"
 [ "$(cat "$tmp/busiest")" = 2 ] || fail "$(cat "$tmp/busiest") requests at once, not 2"
 
+# ---- --doctor says what is wrong, and what to do ----
+doctor() { # WORDS ARGUMENT...
+  words=$1
+  shift
+  "$obj/nvab-run" --doctor --connector log loki url "$loki" --connector log loki attempts 1 "$@" >"$tmp/doctor" 2>&1 || true
+  grep -A1 'log.loki' "$tmp/doctor" | tr '\n' ' ' | grep -q "$words" || fail "no '$words': $(cat "$tmp/doctor")"
+}
+control '{"tenant": "hpc"}'
+doctor 'ok .*labels' --connector log loki tenant hpc
+doctor 'fault .*no org id.*tenant'
+control '{}'
+doctor 'fault .*HTTP 404.*check url' --connector log loki url "$loki/elsewhere"
+kill "$loki_pid"
+wait "$loki_pid" 2>/dev/null || true
+doctor 'fault .*onnect.*network'
+
 # ---- settings that are wrong end the run before it begins ----
 refused() { # WORDS ARGUMENT...
   words=$1

@@ -287,7 +287,7 @@ std::string fix_for(Error::Code code) {
 
 // The labels of the last hour: what every tenant with logs has, and cheap.
 ProbeFindings probe_loki(const ComponentSettings& settings, Host& host) {
-  const std::string what = settings.full_name() + ": labels of " + settings.text("url");
+  const std::string what = "ask " + settings.text("url") + " for its labels";
   auto backend = open_backend(settings, host);
   if (!backend) {
     return {probe_fault(what, backend.error().message, "correct the settings that it names")};
