@@ -49,11 +49,17 @@ void merge(StreamCoverage* known, const StreamCoverage& more) {
 
 }  // namespace
 
+// The labels once, however many points: millions come of a large job of which all is wanted.
+struct StoredSeries {
+  MetricSample first_seen;
+  std::map<Time, double> points;
+};
+
 struct Engine::State {
   const Ruleset& rules;
   ExecutionContext context;
   EventStore store;
-  std::map<std::string, std::map<Time, MetricSample>> series;
+  std::map<std::string, StoredSeries> series;
   std::map<std::string, StreamCoverage> streams;
   std::map<std::string, TaskExit> tasks;
   std::map<std::string, FlightDump> dumps;
@@ -61,10 +67,10 @@ struct Engine::State {
   void add_sample(const MetricSample& sample, IngestCounts* counts) {
     const std::string key = series_key(sample);
     if (!series.contains(key) && series.size() >= kMaxSeries) return;
-    auto& samples = series[key];
-    const bool added = samples.emplace(sample.timestamp, sample).second;
+    StoredSeries& stored = series.try_emplace(key, StoredSeries{sample, {}}).first->second;
+    const bool added = stored.points.emplace(sample.timestamp, sample.value).second;
     ++(added ? counts->accepted : counts->duplicates);
-    if (samples.size() > kMaxSamples) samples.erase(samples.begin());
+    if (stored.points.size() > kMaxSamples) stored.points.erase(stored.points.begin());
   }
 };
 
@@ -138,9 +144,13 @@ Verdict Engine::attribute(const Ruleset& rules) const {
       extract_entry(rules, fact, Source::task_exits, &analysis.events);
     }
   }
-  for (const auto& [key, samples] : s.series) {
-    std::vector<MetricSample> series;
-    for (const auto& [time, sample] : samples) series.push_back(sample);
+  for (const auto& [key, stored] : s.series) {
+    std::vector<MetricSample> series(stored.points.size(), stored.first_seen);
+    std::size_t next = 0;
+    for (const auto& [time, value] : stored.points) {
+      series[next].timestamp = time;
+      series[next++].value = value;
+    }
     learn_labels(series.front(), &analysis.placement);
     extract_series(rules, series, s.context, &analysis.events);
   }
