@@ -151,7 +151,7 @@ std::vector<ExecutionContext> SlurmContexts::contexts_of(const SlurmAnswer& answ
       if (context) contexts.push_back(std::move(*context));
     }
     if (!run.is_settled()) {
-      const std::string_view what = run.lacks_identity ? "its owner and name" : run.waits_for;
+      const std::string what = run.lacks_identity ? "its owner and name" : run.waits_for;
       log_warning(fmt::format("job {}: accounting does not know {} yet", run.context.job_id, what));
     }
   }
