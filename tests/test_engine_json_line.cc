@@ -47,6 +47,8 @@ constexpr Row kRows[] = {
      "2026-03-01T10:59:57Z app=sshd pid=77 | x"},
     {R"({"MESSAGE":[78,86,255,82,77]})", "untimed | NV\xEF\xBF\xBDRM"},
     {R"({"MESSAGE":[78,86,256]})", "-"},
+    {R"({"MESSAGE":[29,8,22]})", "-"},  // found by fuzzing: nothing is left of control characters
+    {R"({"log":"\n"})", "-"},
     {R"({"message": "a\u001b[31mred\u001b[0m"})", "untimed | ared"},
     {R"({"message": "", "msg": "second"})", "untimed | second"},
     {R"({"message": {"nested": 1}})", "-"},

@@ -118,11 +118,11 @@ std::optional<JsonLine> unwrap_json(std::string_view line) {
   if (!object || !object->is_object()) return std::nullopt;
   JsonLine out;
   out.message = first_text(*object, kMessageKeys);
-  if (out.message.empty()) return std::nullopt;
   while (!out.message.empty() && (out.message.back() == '\n' || out.message.back() == '\r')) {
     out.message.pop_back();
   }
   out.message = sanitize(out.message);
+  if (out.message.empty()) return std::nullopt;
   out.time = first_time(*object);
   out.node = sanitize(text_around(*object, kNodeKeys));
   out.app = sanitize(text_around(*object, kAppKeys));
