@@ -68,8 +68,7 @@ Response post_observation(Service& service, Request& request, int version) {
   const auto session = service.store().find(request.id);
   if (!session) return no_such_session();
   BodyToKeep keep = body_to_keep(service, request, version);
-  auto parsed = version == 1 ? parse_observation_v1(std::move(request.body))
-                             : parse_observation_v2(std::move(request.body));
+  auto parsed = parse_observation(*session, version, std::move(request.body));
   if (!parsed) return to_response(parsed.error());
   const auto submitted = service.store().submit(*session, std::move(*parsed), std::move(keep));
   if (!submitted) return to_response(submitted.error());

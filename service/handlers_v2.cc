@@ -68,14 +68,16 @@ Response list_sessions(Service& service, Request& request) {
     limit = std::min(*number, kMaxPage);
   }
   const std::string after = request.query("after").value_or("");
-  const auto sessions = service.store().list(after, static_cast<std::size_t>(limit));
+  const auto job = request.query("job_id");
+  const auto sessions = job ? service.store().of_job(*job, static_cast<std::size_t>(limit))
+                            : service.store().list(after, static_cast<std::size_t>(limit));
   Json list = Json::array();
   for (const auto& session : sessions) {
     Json item = summary_of(*session);
     item.set("observations", Json::of(session->counts().observations));
     list.push(std::move(item));
   }
-  const bool is_full = sessions.size() == static_cast<std::size_t>(limit);
+  const bool is_full = !job && sessions.size() == static_cast<std::size_t>(limit);
   Json out = Json::object();
   out.set("attributors", std::move(list));
   out.set("total", Json::of(service.store().size()));
@@ -103,6 +105,9 @@ Response get_session(Service& service, Request& request) {
   observations.set("prefiltered_by_others", Json::of(counts.prefiltered_by_others));
   observations.set("by_source", sources_json(counts));
   out.set("observations", std::move(observations)).set("events", Json::of(counts.events));
+  Json nodes = Json::array();
+  for (const std::string& node : session->complete_nodes()) nodes.push(Json::of(node));
+  out.set("complete_nodes", std::move(nodes));
   Response response;
   response.body = out.dump();
   // Both are JSON already, and may be large.
@@ -161,7 +166,7 @@ std::vector<Route> routes_v2(Service& s) {
       {{.method = Method::get,
         .pattern = "/v2/attributor",
         .operation = "listAttributors",
-        .summary = "The open sessions, by pages",
+        .summary = "The open sessions, by pages, or those about the job of one id",
         .answer_schema = "AttributorList",
         .problems = kListProblems},
        [&s](Request& r) { return list_sessions(s, r); }},

@@ -7,6 +7,7 @@
 #include <string>
 #include <tl/expected.hpp>
 
+#include "common/engine/ruleset.hh"
 #include "common/model/observation.hh"
 #include "service/problem.hh"
 
@@ -28,7 +29,8 @@ struct ParsedObservation {
 // Both take the body for their own.
 BodyResult<ParsedObservation> parse_observation_v2(std::string body);
 // {"context": {"time_interval", "source", "format"}, "body": "JSON of raw_loki_streams or
-// prometheus_metrics, as a text"}
-BodyResult<ParsedObservation> parse_observation_v1(std::string body);
+// prometheus_metrics, as a text"}. Lines are read as those of a file; `rules` say which of them may
+// begin a block (a clone of this thread's own).
+BodyResult<ParsedObservation> parse_observation_v1(std::string body, const Ruleset& rules);
 
 }  // namespace nvab

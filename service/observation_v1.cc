@@ -7,6 +7,7 @@
 #include "service/body_error.hh"
 #include "service/json_tape.hh"
 #include "service/observation_body.hh"
+#include "service/v1_lines.hh"
 
 namespace nvab {
 namespace {
@@ -62,7 +63,8 @@ class V1Reader {
     return at;
   }
 
-  std::string read_streams(std::uint32_t list);
+  // By the rules it is known what begins a block.
+  std::string read_streams(std::uint32_t list, const Ruleset& rules);
   std::string read_series(std::uint32_t list);
 
  private:
@@ -85,6 +87,7 @@ class V1Reader {
 
   const JsonTape& tape_;
   Observation* out_;
+  V1Lines lines_;
   std::uint64_t element_ = 0;
 };
 
@@ -125,6 +128,9 @@ bool unwrap_line(std::string_view line, LogEntry* entry) {
   return true;
 }
 
+// What writes kernel messages as they are, without a head.
+bool is_kernel_app(std::string_view app) { return app == "kernel" || app == "dmesg"; }
+
 bool V1Reader::read_line(std::uint32_t pair, const LogEntry& stream) {
   if (tape_.at(pair).kind != Kind::array) return false;
   const std::uint32_t time = JsonTape::first_in(pair);
@@ -136,14 +142,15 @@ bool V1Reader::read_line(std::uint32_t pair, const LogEntry& stream) {
   if (tape_.at(time).kind == Kind::integer) ns = tape_.at(time).value.integer;
   if (!ns) return false;
   LogEntry entry = stream;
-  entry.timestamp = Time(Duration(*ns / 1000));
-  entry.time_quality = TimeQuality::exact;
-  if (!unwrap_line(tape_.at(line).as_text(), &entry)) entry.message = tape_.at(line).as_text();
-  out_->entries.push_back(std::move(entry));
+  const bool is_wrapped = unwrap_line(tape_.at(line).as_text(), &entry);
+  if (!is_wrapped) entry.message = tape_.at(line).as_text();
+  const bool is_plain = out_->source == Source::syslog && (is_wrapped || is_kernel_app(entry.app));
+  lines_.add(stream, entry.node, entry.app, is_plain,
+             {*ns, std::move(entry.message), std::move(entry.severity), std::move(entry.facility)});
   return true;
 }
 
-std::string V1Reader::read_streams(std::uint32_t list) {
+std::string V1Reader::read_streams(std::uint32_t list, const Ruleset& rules) {
   std::string problem;
   for_each(list, [&](std::uint32_t element) {
     Labels labels;
@@ -164,6 +171,7 @@ std::string V1Reader::read_streams(std::uint32_t list) {
     ++element_;
     return true;
   });
+  if (problem.empty()) lines_.finish(rules, out_);
   return problem;
 }
 
@@ -226,7 +234,7 @@ std::string V1Reader::read_series(std::uint32_t list) {
 
 }  // namespace
 
-BodyResult<ParsedObservation> parse_observation_v1(std::string body) {
+BodyResult<ParsedObservation> parse_observation_v1(std::string body, const Ruleset& rules) {
   JsonTape outer;
   if (const auto parsed = outer.parse(&body); !parsed) return body_error(parsed.error());
   Error error;
@@ -262,9 +270,11 @@ BodyResult<ParsedObservation> parse_observation_v1(std::string body) {
   V1Reader reader(tape, &out.observation);
   const auto list = reader.find_list();
   if (!list) return body_error(Problem::bad_observation, "'body' holds no list of " + format);
-  const std::string problem = is_metric ? reader.read_series(*list) : reader.read_streams(*list);
+  const std::string problem =
+      is_metric ? reader.read_series(*list) : reader.read_streams(*list, rules);
   if (!problem.empty()) return body_error(Problem::bad_observation, "in 'body': " + problem);
-  out.bytes_replaced = outer.bytes_replaced() + tape.bytes_replaced();
+  out.bytes_replaced =
+      outer.bytes_replaced() + tape.bytes_replaced() + out.observation.coverage.bytes_replaced;
   return out;
 }
 

@@ -76,6 +76,7 @@ constexpr std::string_view kSchemas = R"json({
   "age_s": {"type": "integer"}, "idle_s": {"type": "integer"},
   "ruleset": {"$ref": "#/components/schemas/RulesetName"},
   "observations": {"type": "object", "required": ["count", "duplicates", "entries", "by_source"]},
+  "complete_nodes": {"type": "array", "items": {"type": "string"}},
   "events": {"type": "integer"}, "metadata": {"type": "object"},
   "workload": {"$ref": "#/components/schemas/Workload"}}},
 "Observation": {"type": "object", "required": ["source", "entry_timeseries"], "properties": {
@@ -88,7 +89,7 @@ constexpr std::string_view kSchemas = R"json({
   "coverage": {"type": "object", "properties": {"bytes_scanned": {"type": "integer"},
     "lines_scanned": {"type": "integer"}, "prefiltered": {"type": "boolean"},
     "rules_digest": {"type": "string"}, "truncated": {"type": "boolean"},
-    "streams": {"type": "array", "items": {"type": "object"}}}},
+    "complete_node": {"type": "string"}, "streams": {"type": "array", "items": {"type": "object"}}}},
   "entry_timeseries": {"type": "array", "items": {"type": "object"}}}},
 "TakenObservation": {"type": "object", "required": ["observation_id"], "properties": {
   "observation_id": {"type": "string"},
@@ -183,6 +184,7 @@ Json parameters_of(const RouteSpec& spec) {
   if (spec.pattern.find("{id}") != std::string_view::npos) out.push(parameter("id", "path", true));
   if (spec.operation == "listAttributors") {
     out.push(parameter("limit", "query", false)).push(parameter("after", "query", false));
+    out.push(parameter("job_id", "query", false));
   }
   if (spec.method == Method::del || spec.method == Method::patch) {
     out.push(parameter("X-Session-Token", "header", false));

@@ -94,6 +94,9 @@ bool LiveSession::finish(const std::string& observation_id, const Observation& o
     counts_.entries += observation.size();
     counts_.bytes_replaced += bytes_replaced;
     counts_.prefiltered_by_others += filtered_by_others ? 1 : 0;
+    // Of others there could be any number.
+    const std::string& node = observation.coverage.complete_node;
+    if (!node.empty() && engine_.context().has_node(node)) complete_nodes_.insert(node);
     ++counts_.observations;
     ++counts_.observations_by_source[static_cast<std::size_t>(observation.source)];
     ++version_;
@@ -145,6 +148,11 @@ std::string LiveSession::workload() const {
 SessionCounts LiveSession::counts() const {
   const std::lock_guard lock(mutex_);
   return counts_;
+}
+
+std::set<std::string> LiveSession::complete_nodes() const {
+  const std::lock_guard lock(mutex_);
+  return complete_nodes_;
 }
 
 void LiveSession::close() {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -31,6 +32,7 @@ struct SessionIdentity {
   std::string ruleset;
   std::string metadata;  // JSON, as the creator gave it
   Time created{};
+  std::vector<std::string> job_ids;  // what the job is called, as it was created
 };
 
 struct SessionCounts {
@@ -71,6 +73,8 @@ class LiveSession {
   std::string workload() const;  // JSON
 
   SessionCounts counts() const;
+  // Nodes of the context whose own runners have sent all that they have.
+  std::set<std::string> complete_nodes() const;
 
   void close();  // waits for nobody; those at work will learn of it
   // On the steady clock, for expiry.
@@ -88,6 +92,7 @@ class LiveSession {
   Engine engine_;
   std::unordered_map<std::string, bool> observations_;  // id -> taken in (else: being worked on)
   SessionCounts counts_;
+  std::set<std::string> complete_nodes_;
   std::uint64_t version_ = 0, rendered_version_ = 0;
   // Shared with those who are sending it while it is replaced.
   std::shared_ptr<const RenderedVerdict> rendered_;

@@ -3,6 +3,7 @@
 // that: what was acknowledged is never lost, what was not may be sent again.
 #include "service/session_store.hh"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -38,6 +39,14 @@ std::string token_digest(std::string_view token) {
   return digest.finish();
 }
 
+std::vector<std::string> job_ids_of(const ExecutionContext& context) {
+  std::vector<std::string> ids = {context.job_id};
+  for (const std::string& id : context.other_ids) {
+    if (id != context.job_id) ids.push_back(id);
+  }
+  return ids;
+}
+
 // Lets others with the same observation go on, however its handling ends.
 class Begun {
  public:
@@ -54,6 +63,13 @@ class Begun {
 };
 
 }  // namespace
+
+BodyResult<ParsedObservation> parse_observation(LiveSession& session, int version,
+                                                std::string body) {
+  if (version != 1) return parse_observation_v2(std::move(body));
+  const LoadedRules::Lease rules(session.rules());
+  return parse_observation_v1(std::move(body), *rules);
+}
 
 StoreResult<CreatedSession> SessionStore::create(NewSession session) {
   auto rules = rulesets_.find(session.ruleset);
@@ -77,8 +93,9 @@ StoreResult<CreatedSession> SessionStore::create(NewSession session) {
     return store_error(Problem::out_of_memory, "The open sessions take all that they may.");
   }
   const std::string token = random_token();
-  SessionIdentity identity{session.id, token_digest(token), session.ruleset,
-                           std::move(session.metadata), now()};
+  SessionIdentity identity{session.id,      token_digest(token),
+                           session.ruleset, std::move(session.metadata),
+                           now(),           job_ids_of(session.context)};
   if (journal_ != nullptr) {
     const auto kept = journal_->add_session({identity.id, identity.token_digest, identity.ruleset,
                                              rules->name().digest, to_json(session.context).dump(),
@@ -89,12 +106,16 @@ StoreResult<CreatedSession> SessionStore::create(NewSession session) {
   auto live = std::make_shared<LiveSession>(std::move(identity), std::move(session.context),
                                             std::move(rules));
   memory_ += static_cast<std::int64_t>(live->counts().memory);
-  {
-    const std::lock_guard lock(mutex_);
-    sessions_[session.id] = std::move(live);
-  }
+  insert(std::move(live));
   count([](StoreCounts& c) { ++c.created; });
   return CreatedSession{token, name};
+}
+
+void SessionStore::insert(Session session) {
+  const SessionIdentity& identity = session->identity();
+  const std::lock_guard lock(mutex_);
+  for (const std::string& id : identity.job_ids) by_job_.emplace(id, session);
+  sessions_[identity.id] = std::move(session);
 }
 
 SessionStore::Session SessionStore::find(std::string_view id) const {
@@ -184,6 +205,12 @@ void SessionStore::erase(LiveSession& session) {
     const auto found = sessions_.find(session.identity().id);
     // Another of the same id may have been opened since.
     if (found == sessions_.end() || found->second.get() != &session) return;
+    for (const std::string& id : session.identity().job_ids) {
+      const auto [begin, end] = by_job_.equal_range(id);
+      const auto same = std::find_if(
+          begin, end, [&](const auto& entry) { return entry.second == found->second; });
+      if (same != end) by_job_.erase(same);
+    }
     sessions_.erase(found);
   }
   memory_ -= static_cast<std::int64_t>(session.counts().memory);
@@ -215,6 +242,15 @@ std::vector<SessionStore::Session> SessionStore::list(std::string_view after,
        ++it) {
     found.push_back(it->second);
   }
+  return found;
+}
+
+std::vector<SessionStore::Session> SessionStore::of_job(const std::string& job_id,
+                                                        std::size_t limit) const {
+  std::vector<Session> found;
+  const std::lock_guard lock(mutex_);
+  const auto [begin, end] = by_job_.equal_range(job_id);
+  for (auto it = begin; it != end && found.size() < limit; ++it) found.push_back(it->second);
   return found;
 }
 
@@ -264,17 +300,16 @@ void SessionStore::replay_session(const JournalSession& stored) {
   if (rules->name().digest != stored.rules_digest) {
     log_warning("session " + stored.id + " goes on under other rules than it began with");
   }
-  auto live =
-      std::make_shared<LiveSession>(SessionIdentity{stored.id, stored.token_digest, stored.ruleset,
-                                                    stored.metadata, stored.created},
-                                    std::move(*context), std::move(rules));
+  auto live = std::make_shared<LiveSession>(
+      SessionIdentity{stored.id, stored.token_digest, stored.ruleset, stored.metadata,
+                      stored.created, job_ids_of(*context)},
+      *context, std::move(rules));
   const auto read = journal_->each_observation(stored.id, [&](JournalObservation&& observation) {
     return replay_observation(*live, std::move(observation));
   });
   if (!read) log_error("session " + stored.id + " is not complete: " + read.error().message);
   memory_ += static_cast<std::int64_t>(live->counts().memory);
-  const std::lock_guard lock(mutex_);
-  sessions_[stored.id] = std::move(live);
+  insert(std::move(live));
 }
 
 bool SessionStore::replay_observation(LiveSession& session, JournalObservation&& stored) {
@@ -289,8 +324,7 @@ bool SessionStore::replay_observation(LiveSession& session, JournalObservation&&
     if (!plain) return complain(plain.error().message);
     body = std::move(*plain);
   }
-  auto parsed = stored.version == 1 ? parse_observation_v1(std::move(body))
-                                    : parse_observation_v2(std::move(body));
+  auto parsed = parse_observation(session, stored.version, std::move(body));
   if (!parsed) return complain(parsed.error().detail);
   const Observation& observation = parsed->observation;
   constexpr SessionLimits kNone{~std::uint64_t{0}, ~std::uint64_t{0}};

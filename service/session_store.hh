@@ -64,6 +64,10 @@ struct StoreCounts {
   double extract_seconds = 0, attribute_seconds = 0;
 };
 
+// The body in the format of the given version, as the session's rules read it.
+BodyResult<ParsedObservation> parse_observation(LiveSession& session, int version,
+                                                std::string body);
+
 class SessionStore {
  public:
   using Session = std::shared_ptr<LiveSession>;  // shared by the store and those at work on it
@@ -86,6 +90,8 @@ class SessionStore {
   StoreResult<void> remove(LiveSession& session);
   // Up to `limit` sessions with ids greater than `after`, by id.
   std::vector<Session> list(std::string_view after, std::size_t limit) const;
+  // Those about a job of this id (as the workload has it in job_id or other_ids), of any cluster.
+  std::vector<Session> of_job(const std::string& job_id, std::size_t limit) const;
 
   // Ends abandoned sessions; to be called every few seconds.
   void expire();
@@ -104,6 +110,7 @@ class SessionStore {
   Extracted extract_counted(LiveSession& session, const Observation& observation);
   StoreResult<void> end(LiveSession& session);
   void erase(LiveSession& session);
+  void insert(Session session);
   template <typename F>
   void count(F&& change) {
     const std::lock_guard lock(counts_mutex_);
@@ -118,7 +125,8 @@ class SessionStore {
   std::mutex create_mutex_;  // held over the commit: of two that create the same, one is first
   mutable std::mutex mutex_;
   std::map<std::string, Session, std::less<>> sessions_;
-  std::atomic<std::int64_t> memory_{0};  // below 0 for moments, while a session ends
+  std::multimap<std::string, Session> by_job_;  // of the same sessions
+  std::atomic<std::int64_t> memory_{0};         // below 0 for moments, while a session ends
   mutable std::mutex counts_mutex_;
   StoreCounts counts_;
 };

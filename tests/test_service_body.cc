@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of observations: v2 reads what the documents' reader reads, v1 comes out the same way, and
 // hostile ones are refused with the right code.
+#include <cstring>
 #include <string>
 
 #include "common/base/json.hh"
@@ -17,7 +18,17 @@ std::string code_of(const BodyResult<ParsedObservation>& parsed) {
   return parsed ? "ok" : std::string(row_of(parsed.error().problem).code);
 }
 std::string v2_code(const std::string& body) { return code_of(parse_observation_v2(body)); }
-std::string v1_code(const std::string& body) { return code_of(parse_observation_v1(body)); }
+const Ruleset& rules() {
+  static const std::unique_ptr<Ruleset> loaded = [] {
+    auto all = Ruleset::load("default", "/nonexistent");
+    return all ? std::move(*all) : nullptr;
+  }();
+  return *loaded;
+}
+BodyResult<ParsedObservation> read_v1(const std::string& body) {
+  return parse_observation_v1(body, rules());
+}
+std::string v1_code(const std::string& body) { return code_of(read_v1(body)); }
 std::string v2_detail(const std::string& body) {
   const auto parsed = parse_observation_v2(body);
   return parsed ? "ok" : parsed.error().detail;
@@ -188,29 +199,84 @@ std::string v1_body(const std::string& source, const std::string& format, const 
 }
 
 void v1_streams_become_entries(void**) {
-  const auto parsed = parse_observation_v1(v1_body("syslog", "raw_loki_streams", R"([
+  const auto parsed = read_v1(v1_body("syslog", "raw_loki_streams", R"([
     {"stream":{"job":"j","app":"dmesg","hostname":"n7"},"values":[
       ["1767607200123456789","{\"body\":\"NVRM: bad\",\"severity\":\"err\",\"attributes\":{\"hostname\":\"n8\",\"appname\":\"kernel\",\"facility\":0},\"resources\":{}}"],
       ["1767607201000000000","plain {line}"],
+      ["1767607203000000000","{\"body\":\"NVRM: hm\",\"attributes\":{\"hostname\":\"n9\",\"appname\":\"slurmd\"}}"],
       ["1767607202000000000","{\"other\":1}"]]},
     {"stream":{},"values":[]}])"));
   if (!parsed) fail_msg("%s", parsed.error().detail.c_str());
   const Observation& o = parsed->observation;
   assert_true(o.source == Source::syslog);
   assert_true(o.start.has_value());
-  assert_int_equal(o.entries.size(), 3);
-  assert_string_equal(to_json(o).get("entry_timeseries").at(0).dump().c_str(),
+  assert_int_equal(o.entries.size(), 4);
+  const auto entry_of = [&](const std::string& node, std::size_t skip) {
+    const Json all = to_json(o).get("entry_timeseries");
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all.at(i).get("node").as_string() == node && skip-- == 0) return all.at(i).dump();
+    }
+    return std::string();
+  };
+  assert_string_equal(entry_of("n8", 0).c_str(),
                       R"({"timestamp":"2026-01-05T10:00:00.123456Z","node":"n8","app":"kernel",)"
                       R"("severity":"err","facility":"0","time_quality":"exact","trust":"system",)"
                       R"("origin":{"stream":"{app=\"dmesg\",hostname=\"n7\",job=\"j\"}","line":0,)"
                       R"("offset":0},"message":"NVRM: bad"})");
-  assert_string_equal(o.entries[1].message.c_str(), "plain {line}");
-  assert_string_equal(o.entries[1].node.c_str(), "n7");
-  assert_string_equal(o.entries[2].message.c_str(), "{\"other\":1}");
+  assert_string_equal(entry_of("n7", 0).c_str(),
+                      R"({"timestamp":"2026-01-05T10:00:01Z","node":"n7","app":"kernel",)"
+                      R"("time_quality":"exact","trust":"system",)"
+                      R"("origin":{"stream":"{app=\"dmesg\",hostname=\"n7\",job=\"j\"}","line":0,)"
+                      R"("offset":0},"message":"plain {line}"})");
+  assert_non_null(std::strstr(entry_of("n7", 1).c_str(), R"("message":"{\"other\":1}")"));
+  // Its own word on who wrote it counts, and it is not taken for the kernel's.
+  assert_non_null(std::strstr(entry_of("n9", 0).c_str(), R"("app":"slurmd")"));
+}
+
+// Interleaved writers, newest first, as Loki gives them by default: a traceback is one entry all
+// the same, at the time of its first line, and belongs to its rank.
+void v1_blocks_are_put_together(void**) {
+  const char* lines[] = {"[rank3]: Traceback (most recent call last):",
+                         "[rank1]: Traceback (most recent call last):",
+                         "[rank3]:   File \"train.py\", line 7, in <module>",
+                         "[rank1]:   File \"train.py\", line 9, in <module>",
+                         "[rank3]:     main()",
+                         "[rank1]:     main()",
+                         "[rank3]: torch.cuda.OutOfMemoryError: CUDA out of memory.",
+                         "[rank1]: KeyError: 'x'",
+                         "a line"};
+  Json values = Json::array();
+  for (int i = 8; i >= 0; --i) {
+    Json pair = Json::array();
+    pair.push(Json::of("176760720" + std::to_string(i) + "000000000")).push(Json::of(lines[i]));
+    values.push(std::move(pair));
+  }
+  Json streams = Json::array();
+  streams.push(Json::object()
+                   .set("stream", Json::object().set("hostname", Json::of("n7")))
+                   .set("values", std::move(values)));
+  const auto parsed = read_v1(v1_body("applog", "raw_loki_streams", streams.dump()));
+  if (!parsed) fail_msg("%s", parsed.error().detail.c_str());
+  const Observation& o = parsed->observation;
+  const LogEntry* of_three = nullptr;
+  for (const LogEntry& entry : o.entries) {
+    if (entry.rank == 3) of_three = &entry;
+  }
+  assert_int_equal(o.entries.size(), 3);
+  assert_non_null(of_three);
+  assert_string_equal(
+      of_three->message.c_str(),
+      "Traceback (most recent call last):\n  File \"train.py\", line 7, in <module>\n"
+      "    main()\ntorch.cuda.OutOfMemoryError: CUDA out of memory.");
+  assert_string_equal(format_rfc3339(*of_three->timestamp).c_str(), "2026-01-05T10:00:00Z");
+  assert_string_equal(of_three->node.c_str(), "n7");
+  assert_int_equal(o.coverage.streams.size(), 1);
+  assert_int_equal(o.coverage.streams[0].lines, 9);
+  assert_string_equal(o.coverage.streams[0].last_line.c_str(), "a line");
 }
 
 void v1_series_become_samples(void**) {
-  const auto parsed = parse_observation_v1(v1_body("node_metrics", "prometheus_metrics", R"(
+  const auto parsed = read_v1(v1_body("node_metrics", "prometheus_metrics", R"(
     {"status":"success","data":{"resultType":"matrix","result":[
       {"metric":{"__name__":"up","instance":"n1:9400","gpu":"0"},"values":[[1767607200.5,"1"],[1767607201,"NaN"]]},
       {"metric":{"__name__":"up","Hostname":"n2"},"value":[1767607200,"0"]}]}})"));
@@ -270,6 +336,7 @@ int main() {
       cmocka_unit_test(more_values_than_are_taken_at_once_are_refused),
       cmocka_unit_test(invalid_utf8_is_replaced_and_counted),
       cmocka_unit_test(v1_streams_become_entries),
+      cmocka_unit_test(v1_blocks_are_put_together),
       cmocka_unit_test(v1_series_become_samples),
       cmocka_unit_test(wrong_v1_bodies_are_refused),
   };

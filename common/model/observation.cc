@@ -50,6 +50,7 @@ Json to_json(const Coverage& coverage) {
   out.set("prefiltered", Json::of(coverage.prefiltered));
   if (!coverage.rules_digest.empty()) out.set("rules_digest", Json::of(coverage.rules_digest));
   out.set("truncated", Json::of(coverage.truncated));
+  if (!coverage.complete_node.empty()) out.set("complete_node", Json::of(coverage.complete_node));
   out.set("streams", json_list(coverage.streams, to_json));
   return out;
 }

@@ -115,6 +115,8 @@ struct Coverage {
   bool prefiltered = false;
   std::string rules_digest;  // of the rules that prefiltered
   bool truncated = false;
+  // The node whose own runner sends this, and has sent with it all that it has; else empty.
+  std::string complete_node;
   std::vector<StreamCoverage> streams;
 };
 

@@ -82,8 +82,10 @@ class IdentityWriter {
                  << s.gap_end << s.lines << s.last_line;
   }
   IdentityWriter& operator<<(const Coverage& c) {
-    return *this << c.bytes_scanned << c.lines_scanned << c.bytes_replaced << c.prefiltered
-                 << c.rules_digest << c.truncated << c.streams;
+    *this << c.bytes_scanned << c.lines_scanned << c.bytes_replaced << c.prefiltered
+          << c.rules_digest << c.truncated << c.streams;
+    // Not of those that had an id before there was this member.
+    return c.complete_node.empty() ? *this : *this << c.complete_node;
   }
 
  private:

@@ -165,6 +165,7 @@ Coverage read_coverage(Fields in) {
   coverage.prefiltered = in.flag("prefiltered");
   coverage.rules_digest = in.text("rules_digest");
   coverage.truncated = in.flag("truncated");
+  coverage.complete_node = in.text("complete_node");
   coverage.streams = in.items("streams", read_stream<Fields>);
   return coverage;
 }
