@@ -3,7 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/result.hh"
 #include "common/engine/ruleset.hh"
@@ -24,13 +26,20 @@ class Session {
   virtual Result<Verdict> attribution() = 0;
   // Whether lines that our rules do not select must be submitted, too: it judges by other rules.
   virtual bool wants_everything() const { return false; }
+  // Nodes whose own runners have said that they have sent all they have; only a service hears them.
+  virtual Result<std::vector<std::string>> complete_nodes() { return std::vector<std::string>{}; }
 };
 
-// What opening came to: a session, or the id of the one that somebody else holds.
+// Another client has a session about the context.
+struct AttributorConflict {
+  std::string attributor_id;  // of that session
+  Error cause;                // the HTTP error that said so, of the code conflict
+};
+
+// What opening came to: a session or a conflict.
 struct OpenedSession {
-  std::unique_ptr<Session> session;  // null: conflict
-  std::string attributor_id;
-  Error conflict;  // what the service answered, with code conflict; empty where there is none
+  std::unique_ptr<Session> session;
+  std::optional<AttributorConflict> conflict;  // where there is no session
 };
 
 class Attributor {

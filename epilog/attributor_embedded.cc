@@ -30,8 +30,8 @@ class EmbeddedAttributor final : public Attributor {
   explicit EmbeddedAttributor(const Ruleset& rules) : rules_(rules) {}
   Result<OpenedSession> open(const ExecutionContext& context) override {
     OpenedSession opened;
-    opened.attributor_id = attributor_id(context, rules_.name().name);
-    opened.session = std::make_unique<EmbeddedSession>(rules_, context, opened.attributor_id);
+    opened.session = std::make_unique<EmbeddedSession>(rules_, context,
+                                                       attributor_id(context, rules_.name().name));
     return opened;
   }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See attributor_http.hh. Requests are repeated where that is safe, and it always is: the same
-// session or observation again is a 409, and a session of our own is known by the mark that we put
-// into its metadata.
+// See attributor_http.hh.
 #include "epilog/attributor_http.hh"
 
 #include <fmt/core.h>
@@ -9,109 +7,38 @@
 
 #include <algorithm>
 #include <random>
-#include <thread>
 
 #include "common/base/build_info.hh"
 #include "common/base/encode.hh"
 #include "common/base/log.hh"
 #include "common/base/text.hh"
-#include "epilog/interrupt.hh"
+#include "common/model/attributor_id.hh"
+#include "epilog/service_connection.hh"
 
 namespace nvab {
 namespace {
 
-constexpr std::string_view kSessions = "/v2/attributor";
 // Smaller bodies gain little from packing.
 constexpr std::size_t kPackFrom = 1024;
-// A server that wants to be left alone for longer is asked again by the next run.
-constexpr double kMaxPauseSeconds = 10;
 // What ending a session may take on the way out.
 constexpr auto kFarewell = std::chrono::seconds(5);
 
-bool may_pass(int status) {
-  return status == 408 || status == 429 || status == 502 || status == 503 || status == 504;
-}
+// Connections of sessions that have ended, for those to come. The attributor's thread alone.
+using IdleClients = std::vector<HttpClient>;
 
-Error http_error(const std::string& doing, const HttpAnswer& answer) {
-  const Json problem = Json::parse(answer.body).value_or(Json());
-  std::string words = problem.get("code").as_string().value_or("");
-  const std::string detail = problem.get("detail").as_string().value_or("");
-  if (!detail.empty()) words += (words.empty() ? "" : ": ") + excerpt(sanitize(detail), 300);
-  Error::Code code = Error::Code::internal;
-  if (answer.status == 401 || answer.status == 403) code = Error::Code::permission;
-  if (answer.status == 404) code = Error::Code::not_found;
-  if (answer.status == 409) code = Error::Code::conflict;
-  if (answer.status == 400 || answer.status == 422) code = Error::Code::malformed;
-  if (answer.status == 413 || may_pass(answer.status)) code = Error::Code::unavailable;
-  return {code,
-          fmt::format("{}: HTTP {}{}{}", doing, answer.status, words.empty() ? "" : " ", words)};
-}
+std::string path_of(const std::string& id) { return fmt::format("{}/{}", kSessionsPath, id); }
 
-double jitter() {
-  static thread_local std::minstd_rand random(std::random_device{}());
-  return std::uniform_real_distribution<double>(0.5, 1.5)(random);
-}
-
-// One connection to the service, and how it is talked to.
-class ServiceConnection {
- public:
-  ServiceConnection(HttpClient client, const ServiceOptions& options)
-      : client_(std::move(client)), options_(options) {}
-
-  // Any answer that does not ask for patience; `was_repeated` when an earlier try may have arrived.
-  Result<HttpAnswer> send(HttpRequest request, bool* was_repeated = nullptr,
-                          Deadline deadline = {});
-  HttpRequest request(std::string method, const std::string& path, std::string body) const;
-  const ServiceOptions& options() const { return options_; }
-
- private:
-  HttpClient client_;
-  const ServiceOptions& options_;
-};
-
-HttpRequest ServiceConnection::request(std::string method, const std::string& path,
-                                       std::string body) const {
-  HttpRequest request;
-  request.method = std::move(method);
-  request.url = options_.url + path;
-  request.body = std::move(body);
-  request.headers = {fmt::format("User-Agent: nvab-run/{}", build_info().version),
-                     "Accept: application/json"};
-  if (!request.body.empty()) request.headers.emplace_back("Content-Type: application/json");
-  if (!options_.token.empty()) request.headers.push_back("Authorization: Bearer " + options_.token);
-  return request;
-}
-
-Result<HttpAnswer> ServiceConnection::send(HttpRequest request, bool* was_repeated,
-                                           Deadline deadline) {
-  const bool is_farewell = !deadline.is_never();
-  double pause = to_seconds(options_.first_pause);
-  for (int attempt = 1;; ++attempt) {
-    if (!is_farewell && interrupted_by() != 0) {
-      return fail(Error::Code::unavailable, "the run was told to end");
-    }
-    auto answer = client_.send(request, deadline);
-    const bool is_final = attempt >= options_.attempts || deadline.passed() ||
-                          (answer ? !may_pass(answer->status)
-                                  : answer.error().code == Error::Code::malformed ||
-                                        answer.error().code == Error::Code::permission);
-    if (is_final) return answer;
-    if (!answer && was_repeated != nullptr) *was_repeated = true;
-    double wait = pause * jitter();
-    if (answer) {
-      wait =
-          std::max(wait, std::min(parse_double(answer->retry_after).value_or(0), kMaxPauseSeconds));
-    }
-    wait = std::min(wait, to_seconds(std::min<Duration>(deadline.left(), std::chrono::hours(1))));
-    std::this_thread::sleep_for(std::chrono::duration<double>(wait));
-    pause *= 2;
-  }
+std::vector<std::string> complete_nodes_of(const Json& session) {
+  return strings_of(session.get("complete_nodes"));
 }
 
 class HttpSession final : public Session {
  public:
-  HttpSession(ServiceConnection connection, std::string id, std::string token, bool is_ours)
+  // `idle` takes the connection when the session has ended, and must outlive it.
+  HttpSession(ServiceConnection connection, IdleClients* idle, std::string id, std::string token,
+              bool is_ours)
       : connection_(std::move(connection)),
+        idle_(idle),
         id_(std::move(id)),
         token_(std::move(token)),
         is_ours_(is_ours) {}
@@ -121,22 +48,29 @@ class HttpSession final : public Session {
   Result<Submitted> submit(const Observation& observation) override;
   Result<Verdict> attribution() override;
   bool wants_everything() const override { return wants_everything_; }
+  Result<std::vector<std::string>> complete_nodes() override;
   void set_rules(bool are_known, bool are_same) {
     takes_packed_ = are_known;
     wants_everything_ = !are_same;
   }
 
  private:
-  std::string path() const { return fmt::format("{}/{}", kSessions, id_); }
+  std::string path() const { return path_of(id_); }
+  void end();
 
   ServiceConnection connection_;
+  IdleClients* idle_;
   std::string id_, token_;
   bool is_ours_, takes_packed_ = false, wants_everything_ = true;
 };
 
 HttpSession::~HttpSession() {
-  if (!is_ours_) return;
-  HttpRequest request = connection_.request("DELETE", path(), "");
+  if (is_ours_) end();
+  idle_->push_back(connection_.take_client());
+}
+
+void HttpSession::end() {
+  HttpRequest request = connection_.request("DELETE", path());
   if (!token_.empty()) request.headers.push_back("X-Session-Token: " + token_);
   const auto answer = connection_.send(std::move(request), nullptr, Deadline::after(kFarewell));
   if (answer && (answer->status == 204 || answer->status == 404)) return;
@@ -165,14 +99,17 @@ Result<Session::Submitted> HttpSession::submit(const Observation& observation) {
 
 Result<Verdict> HttpSession::attribution() {
   const std::string doing = "asking " + connection_.options().url + " for the verdict";
-  const auto answer = connection_.send(connection_.request("GET", path() + "/attribution", ""));
-  if (!answer) return fail(doing, answer.error());
-  if (answer->status != 200) return tl::unexpected(http_error(doing, *answer));
-  const auto json = Json::parse(answer->body);
-  if (!json) return fail(doing, json.error());
+  const auto json = connection_.get(doing, path() + "/attribution");
+  if (!json) return tl::unexpected(json.error());
   auto verdict = verdict_from_json(*json);
   if (!verdict) return fail(doing, verdict.error());
   return verdict;
+}
+
+Result<std::vector<std::string>> HttpSession::complete_nodes() {
+  const auto session = connection_.get("looking at session " + id_, path());
+  if (!session) return tl::unexpected(session.error());
+  return complete_nodes_of(*session);
 }
 
 class HttpAttributor final : public Attributor {
@@ -186,22 +123,26 @@ class HttpAttributor final : public Attributor {
   struct Existing {
     std::string digest, mark;
   };
-  Result<Existing> look_at(ServiceConnection& connection, const std::string& id) const;
+  static Result<Existing> look_at(ServiceConnection& connection, const std::string& id,
+                                  Deadline deadline = {});
+  Result<ServiceConnection> connect();
+  // Ends what a create call may have left whose answer never came.
+  void take_back(ServiceConnection connection, const ExecutionContext& context,
+                 const std::string& mark);
   Result<OpenedSession> meet_existing(ServiceConnection connection, const HttpAnswer& answer,
                                       const std::string& mark, bool may_be_ours);
   OpenedSession opened(ServiceConnection connection, std::string id, std::string token,
-                       bool is_ours, const std::string& digest) const;
+                       bool is_ours, const std::string& digest);
 
   const ServiceOptions options_;
   const std::string own_digest_;
+  IdleClients idle_;
 };
 
 OpenedSession HttpAttributor::opened(ServiceConnection connection, std::string id,
-                                     std::string token, bool is_ours,
-                                     const std::string& digest) const {
+                                     std::string token, bool is_ours, const std::string& digest) {
   OpenedSession opened;
-  opened.attributor_id = id;
-  auto session = std::make_unique<HttpSession>(std::move(connection), std::move(id),
+  auto session = std::make_unique<HttpSession>(std::move(connection), &idle_, std::move(id),
                                                std::move(token), is_ours);
   session->set_rules(!digest.empty(), digest == own_digest_);
   opened.session = std::move(session);
@@ -209,12 +150,8 @@ OpenedSession HttpAttributor::opened(ServiceConnection connection, std::string i
 }
 
 Result<HttpAttributor::Existing> HttpAttributor::look_at(ServiceConnection& connection,
-                                                         const std::string& id) const {
-  const auto answer =
-      connection.send(connection.request("GET", fmt::format("{}/{}", kSessions, id), ""));
-  if (!answer) return tl::unexpected(answer.error());
-  if (answer->status != 200) return tl::unexpected(http_error("looking at session " + id, *answer));
-  const auto json = Json::parse(answer->body);
+                                                         const std::string& id, Deadline deadline) {
+  const auto json = connection.get("looking at session " + id, path_of(id), deadline);
   if (!json) return tl::unexpected(json.error());
   return Existing{json->get("ruleset").get("digest").as_string().value_or(""),
                   json->get("metadata").get("run").as_string().value_or("")};
@@ -238,17 +175,37 @@ Result<OpenedSession> HttpAttributor::meet_existing(ServiceConnection connection
       return opened(std::move(connection), id, "", false, existing ? existing->digest : "");
     }
   }
-  OpenedSession conflict;
-  conflict.attributor_id = id;
-  conflict.conflict = std::move(cause);
-  return conflict;
+  OpenedSession opened;
+  opened.conflict = AttributorConflict{id, std::move(cause)};
+  return opened;
+}
+
+Result<ServiceConnection> HttpAttributor::connect() {
+  if (!idle_.empty()) {
+    ServiceConnection connection(std::move(idle_.back()), options_);
+    idle_.pop_back();
+    return connection;
+  }
+  auto client = HttpClient::create(options_.http);
+  if (!client) return tl::unexpected(client.error());
+  return ServiceConnection(std::move(*client), options_);
+}
+
+void HttpAttributor::take_back(ServiceConnection connection, const ExecutionContext& context,
+                               const std::string& mark) {
+  const std::string id = attributor_id(context, options_.ruleset);
+  const auto existing = look_at(connection, id, Deadline::after(kFarewell));
+  if (existing && existing->mark == mark) {
+    // It ends with its object.
+    opened(std::move(connection), id, "", true, "");
+  }
 }
 
 Result<OpenedSession> HttpAttributor::open(const ExecutionContext& context) {
   const std::string doing = "opening a session at " + options_.url;
-  auto client = HttpClient::create(options_.http);
-  if (!client) return fail(doing, client.error());
-  ServiceConnection connection(std::move(*client), options_);
+  auto connected = connect();
+  if (!connected) return fail(doing, connected.error());
+  ServiceConnection connection = std::move(*connected);
   const std::string mark = fmt::format("{:08x}{:08x}", std::random_device{}(), ::getpid());
   Json metadata = Json::object();
   metadata.set("agent", Json::of(fmt::format("nvab-run/{}", build_info().version)));
@@ -257,8 +214,11 @@ Result<OpenedSession> HttpAttributor::open(const ExecutionContext& context) {
   Json body = Json::object().set("workload", to_json(context)).set("metadata", metadata);
   bool was_repeated = false;
   const auto answer = connection.send(
-      connection.request("POST", std::string(kSessions), body.dump()), &was_repeated);
-  if (!answer) return fail(doing, answer.error());
+      connection.request("POST", std::string(kSessionsPath), body.dump()), &was_repeated);
+  if (!answer) {
+    if (was_repeated) take_back(std::move(connection), context, mark);
+    return fail(doing, answer.error());
+  }
   if (answer->status == 409) {
     return meet_existing(std::move(connection), *answer, mark, was_repeated);
   }
@@ -277,8 +237,7 @@ Result<OpenedSession> HttpAttributor::open(const ExecutionContext& context) {
 
 }  // namespace
 
-Result<std::unique_ptr<Attributor>> make_http_attributor(ServiceOptions options,
-                                                         std::string own_digest) {
+Result<ServiceOptions> normalized(ServiceOptions options) {
   constexpr std::string_view kUnix = "unix:";
   if (options.url.substr(0, kUnix.size()) == kUnix) {
     options.http.unix_socket = options.url.substr(kUnix.size());
@@ -293,8 +252,46 @@ Result<std::unique_ptr<Attributor>> make_http_attributor(ServiceOptions options,
                 "unix:PATH, not '" +
                     excerpt(options.url, 100) + "'");
   }
+  return options;
+}
+
+Result<std::unique_ptr<Attributor>> make_http_attributor(ServiceOptions options,
+                                                         std::string own_digest) {
+  auto good = normalized(std::move(options));
+  if (!good) return tl::unexpected(good.error());
   return std::unique_ptr<Attributor>(
-      std::make_unique<HttpAttributor>(std::move(options), std::move(own_digest)));
+      std::make_unique<HttpAttributor>(std::move(*good), std::move(own_digest)));
+}
+
+Result<int> join_sessions_of_job(const ServiceOptions& options, const std::string& own_digest,
+                                 std::uint32_t job_id, const std::string& cluster,
+                                 const JobVisitor& visit) {
+  const std::string doing = fmt::format("looking for job {} at {}", job_id, options.url);
+  auto client = HttpClient::create(options.http);
+  if (!client) return fail(doing, client.error());
+  ServiceConnection connection(std::move(*client), options);
+  const auto list = connection.get(doing, fmt::format("{}?job_id={}", kSessionsPath, job_id));
+  if (!list) return tl::unexpected(list.error());
+  int count = 0;
+  for (const Json& item : list->get("attributors").elements()) {
+    const std::string id = item.get("attributor_id").as_string().value_or("");
+    const auto session = connection.get("looking at session " + id, path_of(id));
+    if (!session && session.error().code == Error::Code::not_found) continue;  // it has ended
+    if (!session) return tl::unexpected(session.error());
+    const auto context = context_from_json(session->get("workload"));
+    if (!context) return fail("reading session " + id, context.error());
+    if (!cluster.empty() && !context->cluster.empty() && context->cluster != cluster) continue;
+    IdleClients idle;
+    {
+      HttpSession joined(std::move(connection), &idle, id, "", false);
+      const std::string digest = session->get("ruleset").get("digest").as_string().value_or("");
+      joined.set_rules(!digest.empty(), digest == own_digest);
+      visit(*context, joined);
+    }
+    connection = ServiceConnection(std::move(idle.back()), options);
+    ++count;
+  }
+  return count;
 }
 
 }  // namespace nvab

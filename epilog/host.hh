@@ -14,7 +14,7 @@
 
 namespace nvab {
 
-// Told how reading goes. The one that draws on a terminal is epilog/progress.hh.
+// Told how reading goes, from any thread. The one that draws on a terminal is epilog/progress.hh.
 class ProgressMeter {
  public:
   virtual ~ProgressMeter() = default;
@@ -37,6 +37,8 @@ struct Host {
   std::string spool;
   // Where a connector finds what it names, as `auth = "NAME"`; may be null.
   const Settings* settings = nullptr;
+  // What the scheduler calls this machine, where that is known (--node).
+  std::string node;
 };
 
 }  // namespace nvab

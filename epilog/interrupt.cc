@@ -2,7 +2,6 @@
 // See interrupt.hh.
 #include "epilog/interrupt.hh"
 
-#include <atomic>
 #include <csignal>
 
 namespace nvab {
@@ -24,5 +23,6 @@ void catch_interrupts() {
 }
 
 int interrupted_by() { return noted; }
+const std::atomic<int>& interrupt_flag() { return noted; }
 
 }  // namespace nvab

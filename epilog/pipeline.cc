@@ -5,13 +5,21 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <exception>
+#include <thread>
 #include <utility>
 
+#include "common/base/hostlist.hh"
 #include "common/base/log.hh"
 #include "epilog/interrupt.hh"
+#include "epilog/parallel.hh"
 
 namespace nvab {
 namespace {
+
+// How often to ask who has sent all: often at first, since most nodes are quick.
+constexpr Duration kFirstLook = std::chrono::milliseconds(100);
+constexpr Duration kLongestLook = std::chrono::seconds(2);
 
 class ContextRun {
  public:
@@ -19,11 +27,15 @@ class ContextRun {
              Delivery* delivery)
       : pipeline_(pipeline), host_(host), context_(context), stats_(stats), delivery_(delivery) {}
   ContextSummary run();
+  ContextSummary summary(ContextStatus status, std::string reason) const;
 
  private:
-  ContextSummary summary(ContextStatus status, std::string reason) const;
   void collect(Session& session);
   ContextSummary conclude(Session& session);
+  void await_nodes(Session& session);
+  bool must_stop() const {
+    return interrupted_by() != 0 || (pipeline_.must_stop != nullptr && pipeline_.must_stop());
+  }
   // Hands the result to every output; one that fails costs itself alone.
   void write(const AttributionResult& result, ContextSummary* summary);
   void write_to(const std::string& name, Output& output, const AttributionResult& result,
@@ -38,6 +50,7 @@ class ContextRun {
   std::vector<ConnectorReport> connector_reports_;
   std::vector<IngestionReport> ingestion_reports_;
   bool failed_for_good_ = true;  // whatever failed so far
+  std::vector<std::string> missing_;  // sentences beside those of the verdict
 };
 
 ContextSummary ContextRun::summary(ContextStatus status, std::string reason) const {
@@ -73,6 +86,40 @@ void ContextRun::collect(Session& session) {
     ingestion_reports_.push_back(std::move(reports.ingestion));
   }
   host_.all_lines = all_lines;
+}
+
+// Each node sends its own evidence into the session. That one of them stayed silent is evidence,
+// too, and all there is of a node that is lost.
+void ContextRun::await_nodes(Session& session) {
+  const auto begin = Deadline::Clock::now();
+  const Deadline over =
+      Deadline::after(pipeline_.node_wait).earlier(pipeline_.deadline).stopped_by(interrupt_flag());
+  std::vector<std::string> silent = context_.nodes;
+  ConnectorReport report;
+  report.connector = "nodes";
+  report.source = Source::syslog;
+  for (Duration pause = kFirstLook;; pause = std::min(pause * 2, kLongestLook)) {
+    const auto complete = session.complete_nodes();
+    if (complete) {
+      std::erase_if(silent, [&](const std::string& node) {
+        return std::find(complete->begin(), complete->end(), node) != complete->end();
+      });
+    } else {
+      report.reason = complete.error().message;
+    }
+    if (silent.empty() || over.passed() || must_stop()) break;
+    std::this_thread::sleep_for(std::min(pause, over.left()));
+  }
+  report.seconds = std::chrono::duration<double>(Deadline::Clock::now() - begin).count();
+  report.observation_count = static_cast<int>(context_.nodes.size() - silent.size());
+  if (!silent.empty()) {
+    const std::string folded = fold_hostlist(silent);
+    report.status = ConnectorStatus::timed_out;
+    if (report.reason.empty()) report.reason = "nothing came from " + folded;
+    missing_.push_back(fmt::format("nothing came from {} itself within {} s", folded,
+                                   pipeline_.node_wait.count() / 1'000'000));
+  }
+  connector_reports_.push_back(std::move(report));
 }
 
 void ContextRun::write_to(const std::string& name, Output& output, const AttributionResult& result,
@@ -113,6 +160,7 @@ ContextSummary ContextRun::conclude(Session& session) {
     ++stats_->failed;
     return summary(ContextStatus::failed, "judging: " + verdict.error().message);
   }
+  verdict->missing.insert(verdict->missing.end(), missing_.begin(), missing_.end());
   AttributionResult result = enrich(context_, std::move(*verdict), std::move(connector_reports_),
                                     std::move(ingestion_reports_));
   result.attributor_id = session.id();
@@ -132,16 +180,19 @@ ContextSummary ContextRun::run() {
   auto opened = pipeline_.attributor->open(context_);
   if (!opened) {
     ++stats_->failed;
-    return summary(ContextStatus::failed, opened.error().message);
+    ContextSummary failed = summary(ContextStatus::failed, opened.error().message);
+    failed.is_outage = opened.error().code == Error::Code::unavailable ||
+                       opened.error().code == Error::Code::timeout;
+    return failed;
   }
-  if (!opened->session) {
+  if (opened->conflict) {
     ++stats_->conflicted;
-    ContextSummary conflict =
-        summary(ContextStatus::conflicted, std::move(opened->conflict.message));
-    conflict.attributor_id = opened->attributor_id;
+    ContextSummary conflict = summary(ContextStatus::conflicted, opened->conflict->cause.message);
+    conflict.attributor_id = opened->conflict->attributor_id;
     return conflict;
   }
   collect(*opened->session);
+  if (pipeline_.node_wait > Duration{0}) await_nodes(*opened->session);
   if (interrupted_by() != 0) {
     ++stats_->failed;
     return summary(ContextStatus::failed, "the run was told to end");
@@ -153,24 +204,43 @@ ContextSummary ContextRun::run() {
 
 ContextSummary run_context(Pipeline& pipeline, Host& host, const ExecutionContext& context,
                            RunStats* stats, Delivery* delivery) {
-  return ContextRun(pipeline, host, context, stats, delivery).run();
+  ContextRun run(pipeline, host, context, stats, delivery);
+  try {
+    return run.run();
+  } catch (const std::exception& error) {
+    ++stats->failed;
+    return run.summary(ContextStatus::failed, std::string("unexpectedly: ") + error.what());
+  }
+}
+
+RunSummary run_pipeline(std::span<const Lane> lanes) {
+  Pipeline& first = *lanes.front().pipeline;
+  RunSummary run;
+  run.name = first.name;
+  auto contexts = first.contexts->discover();
+  if (!contexts) {
+    run.error = "finding the jobs: " + contexts.error().message;
+    run.exit_code = exit_code_of(run, first.strict);
+    return run;
+  }
+  RunStats begin;
+  begin.discovered = static_cast<int>(contexts->size());
+  std::vector<RunStats> stats(lanes.size(), begin);
+  run.contexts.resize(contexts->size());
+  in_parallel(contexts->size(), lanes.size(), [&](std::size_t item, std::size_t thread) {
+    const Lane& lane = lanes[thread];
+    run.contexts[item] =
+        run_context(*lane.pipeline, *lane.host, (*contexts)[item], &stats[thread], nullptr);
+  });
+  for (const RunStats& each : stats) run.stats += each;
+  run.stats.discovered = begin.discovered;
+  run.exit_code = exit_code_of(run, first.strict);
+  return run;
 }
 
 RunSummary run_pipeline(Pipeline& pipeline, Host& host) {
-  RunSummary run;
-  run.name = pipeline.name;
-  auto contexts = pipeline.contexts->discover();
-  if (!contexts) {
-    run.error = "finding the jobs: " + contexts.error().message;
-    run.exit_code = exit_code_of(run, pipeline.strict);
-    return run;
-  }
-  run.stats.discovered = static_cast<int>(contexts->size());
-  for (const ExecutionContext& context : *contexts) {
-    run.contexts.push_back(run_context(pipeline, host, context, &run.stats, nullptr));
-  }
-  run.exit_code = exit_code_of(run, pipeline.strict);
-  return run;
+  const Lane only{&pipeline, &host};
+  return run_pipeline(std::span(&only, 1));
 }
 
 }  // namespace nvab

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Blueprint: discover -> collect -> attribute -> enrich -> write, one context after the other.
+// The Blueprint: discover -> collect -> attribute -> enrich -> write, one context after the other
+// in each lane.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,8 @@ struct Pipeline {
   std::vector<NamedOutput> outputs;
   std::unique_ptr<EvidenceKeeper> keeper;  // may be null
   Duration collector_timeout{0};           // of each collector; 0: none
+  Duration node_wait{0};                   // for what nodes send themselves; 0: they do not
+  bool (*must_stop)() = nullptr;           // whether to end waiting; null: only when interrupted
   Deadline deadline;                       // of the run
   bool strict = false;
 };
@@ -49,7 +53,16 @@ struct Delivery {
 ContextSummary run_context(Pipeline& pipeline, Host& host, const ExecutionContext& context,
                            RunStats* stats, Delivery* delivery);
 
-// Never throws; trouble is in the summary.
+// What one thread works with. Collectors, rules and sessions keep state meanwhile, so each lane has
+// its own; only outputs may lead to the same place (share_outputs()).
+struct Lane {
+  Pipeline* pipeline = nullptr;
+  Host* host = nullptr;
+};
+
+// The first lane finds the contexts, all of them work on them. Summaries are in the order in which
+// contexts were found; results are written as they come. Never throws; trouble is in the summary.
+RunSummary run_pipeline(std::span<const Lane> lanes);
 RunSummary run_pipeline(Pipeline& pipeline, Host& host);
 
 }  // namespace nvab

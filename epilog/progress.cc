@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <mutex>
 #include <string>
 
 #include "common/base/text.hh"
@@ -26,18 +27,21 @@ class TerminalProgress final : public ProgressMeter {
     if (is_drawn_) std::fputs("\r\x1b[K", stderr);
   }
   void begin_file(std::string_view path) override {
+    const std::lock_guard lock(mutex_);
     ++files_;
     path_ = sanitize(path);
     draw();
   }
   void add_bytes(std::uint64_t bytes) override {
+    const std::lock_guard lock(mutex_);
     bytes_ += bytes;
     draw();
   }
 
  private:
-  void draw();
+  void draw();  // under the lock
 
+  std::mutex mutex_;
   Clock::time_point begin_ = Clock::now();
   Clock::time_point next_ = begin_ + kQuietFor;
   std::uint64_t files_ = 0, bytes_ = 0;

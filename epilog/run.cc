@@ -18,6 +18,7 @@
 #include "epilog/connector.hh"
 #include "epilog/interrupt.hh"
 #include "epilog/output/bundle.hh"
+#include "epilog/parallel.hh"
 #include "epilog/pipeline.hh"
 #include "epilog/prepared_run.hh"
 #include "epilog/replay.hh"
@@ -65,6 +66,9 @@ Result<Settings> read_settings(const std::string& config, const RunOptions& opti
   if (!options.format.empty()) loader.set("output", "stdout", "format", options.format, "--format");
   if (options.explain) loader.set("output", "stdout", "explain", "true", "--explain");
   if (options.strict) loader.set("run", "", "strict", "true", "--strict");
+  if (options.jobs > 0) {
+    loader.set("run", "", "jobs", std::to_string(options.jobs), "--jobs");
+  }
   if (options.join) loader.set("run", "", "join", "true", "--join");
   return loader.finish();
 }
@@ -78,10 +82,15 @@ bool keeps_results(const Settings& settings) {
 
 Result<Settings> load_settings(const std::string& config, const RunOptions& options) {
   constexpr const char* kPlainHost[] = {"job", "task_exits", "kernel"};
+  // The job's own files are for the runner: each node would read the same ones.
+  constexpr const char* kPlainNode[] = {"task_exits", "kernel"};
   auto settings = read_settings(config, options, {});
   if (!settings) return settings;
   Implied implied;
-  if (options.replay.empty() && wants_plain_host(*settings, options)) implied.logs = kPlainHost;
+  if (options.replay.empty() && wants_plain_host(*settings, options)) {
+    implied.logs = kPlainHost;
+    if (options.node) implied.logs = kPlainNode;
+  }
   implied.database = options.queue != QueueMode::none && !keeps_results(*settings);
   if (!implied.logs.empty() || implied.database) {
     settings = read_settings(config, options, implied);
@@ -125,6 +134,8 @@ class Assembly {
   Assembly(const Settings& settings, const RunOptions& options, Host& host, bool needs_contexts)
       : settings_(settings), options_(options), host_(host), needs_contexts_(needs_contexts) {}
   Result<void> fill(Pipeline* pipeline);
+  // The parts that each lane has of its own: all but contexts and outputs.
+  Result<void> fill_lane(Pipeline* pipeline);
 
  private:
   Result<void> open_replayed(Pipeline* pipeline);
@@ -210,14 +221,21 @@ Result<void> Assembly::open_outputs(Pipeline* pipeline) {
 
 Result<void> Assembly::fill(Pipeline* pipeline) {
   Result<void> done;
+  const bool is_replay = !options_.replay.empty();
+  if (!is_replay && options_.queue == QueueMode::none) done = open_contexts(pipeline);
+  if (done) done = fill_lane(pipeline);
+  if (done) done = open_outputs(pipeline);
+  return done;
+}
+
+Result<void> Assembly::fill_lane(Pipeline* pipeline) {
+  Result<void> done;
   if (!options_.replay.empty()) {
     done = open_replayed(pipeline);
-  } else if (options_.queue == QueueMode::none) {
-    done = open_contexts(pipeline);
+  } else {
+    done = open_collectors("log", pipeline);
+    if (done) done = open_collectors("metric", pipeline);
   }
-  if (done && options_.replay.empty()) done = open_collectors("log", pipeline);
-  if (done && options_.replay.empty()) done = open_collectors("metric", pipeline);
-  if (done) done = open_outputs(pipeline);
   if (!done) return done;
   const ComponentSettings& run = settings_.section("run");
   pipeline->collector_timeout = run.duration("timeout_seconds");
@@ -225,6 +243,7 @@ Result<void> Assembly::fill(Pipeline* pipeline) {
     pipeline->deadline = Deadline::after(whole);
   }
   pipeline->strict = run.flag("strict");
+  if (!run.text("service_url").empty()) pipeline->node_wait = run.duration("node_wait_seconds");
   return {};
 }
 
@@ -232,6 +251,54 @@ Result<void> Assembly::fill(Pipeline* pipeline) {
 Result<std::unique_ptr<Attributor>> open_attributor(const ComponentSettings& run,
                                                     const Ruleset& rules) {
   if (run.text("service_url").empty()) return make_embedded_attributor(rules);
+  auto options = service_options(run);
+  if (!options) return tl::unexpected(options.error());
+  return make_http_attributor(std::move(*options), rules.name().digest);
+}
+
+// A lane of its own: nothing but settings is common to two of them.
+Result<void> prepare_lane(PreparedRun& run, const RunOptions& options) {
+  auto lane = std::make_unique<PreparedLane>();
+  lane->rules = run.rules->clone();
+  lane->host = run.host;
+  lane->host.rules = lane->rules.get();
+  lane->pipeline.name = run.pipeline.name;
+  auto attributor = open_attributor(run.settings.section("run"), *lane->rules);
+  if (!attributor) return tl::unexpected<Error>(attributor.error());
+  lane->pipeline.attributor = std::move(*attributor);
+  auto done = Assembly(run.settings, options, lane->host, false).fill_lane(&lane->pipeline);
+  if (done) run.more.push_back(std::move(lane));
+  return done;
+}
+
+Result<void> prepare_more_lanes(PreparedRun& run, const RunOptions& options) {
+  const auto jobs = static_cast<std::size_t>(run.settings.section("run").integer("jobs"));
+  while (run.more.size() + 1 < jobs) {
+    if (auto done = prepare_lane(run, options); !done) return done;
+  }
+  if (run.more.empty()) return {};
+  auto outputs = share_outputs(std::move(run.pipeline.outputs), jobs);
+  const auto lanes = run.lanes();
+  for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i].pipeline->outputs = std::move(outputs[i]);
+  return {};
+}
+
+RunSummary failed_run(std::string name, int exit_code, const Error& error) {
+  RunSummary summary;
+  summary.name = std::move(name);
+  summary.exit_code = exit_code;
+  summary.error = error.message;
+  return summary;
+}
+
+std::string run_name(const std::string& config, const RunOptions& options) {
+  if (!config.empty()) return config;
+  return options.replay.empty() ? "run" : options.replay;
+}
+
+}  // namespace
+
+Result<ServiceOptions> service_options(const ComponentSettings& run) {
   ServiceOptions options;
   options.url = run.text("service_url");
   options.ruleset = run.text("ruleset");
@@ -249,25 +316,14 @@ Result<std::unique_ptr<Attributor>> open_attributor(const ComponentSettings& run
       return fail(Error::Code::malformed, "run.service_token_file: wants one line");
     }
   }
-  // Sessions elsewhere are ended also when we are told to go.
-  catch_interrupts();
-  return make_http_attributor(std::move(options), rules.name().digest);
+  return normalized(std::move(options));
 }
 
-RunSummary failed_run(std::string name, int exit_code, const Error& error) {
-  RunSummary summary;
-  summary.name = std::move(name);
-  summary.exit_code = exit_code;
-  summary.error = error.message;
-  return summary;
+std::vector<Lane> PreparedRun::lanes() {
+  std::vector<Lane> all = {{&pipeline, &host}};
+  for (const auto& lane : more) all.push_back({&lane->pipeline, &lane->host});
+  return all;
 }
-
-std::string run_name(const std::string& config, const RunOptions& options) {
-  if (!config.empty()) return config;
-  return options.replay.empty() ? "run" : options.replay;
-}
-
-}  // namespace
 
 std::vector<std::string> config_files(const RunOptions& options) {
   if (!options.configs.empty()) return options.configs;
@@ -299,6 +355,8 @@ Result<std::unique_ptr<PreparedRun>> prepare_run(const std::string& config,
   run->host.all_lines = options.all_lines;
   run->host.spool = run->settings.section("run").text("spool");
   run->pipeline.name = run_name(config, options);
+  // Sessions elsewhere are ended also when we are told to go.
+  if (!run->settings.section("run").text("service_url").empty()) catch_interrupts();
   auto attributor = open_attributor(run->settings.section("run"), *run->rules);
   if (!attributor) return tl::unexpected<Error>(attributor.error());
   run->pipeline.attributor = std::move(*attributor);
@@ -309,9 +367,14 @@ Result<std::unique_ptr<PreparedRun>> prepare_run(const std::string& config,
     if (is_usage) *exit_code = kExitUsage;
     return tl::unexpected<Error>(done.error());
   }
+  if (auto more = prepare_more_lanes(*run, options); !more) {
+    return tl::unexpected<Error>(more.error());
+  }
   if (!options.save_bundle.empty()) {
-    run->pipeline.keeper =
-        make_bundle({options.save_bundle, options.redact, options.all_lines}, run->host);
+    for (const Lane& lane : run->lanes()) {
+      lane.pipeline->keeper =
+          make_bundle({options.save_bundle, options.redact, options.all_lines}, *lane.host);
+    }
   }
   return run;
 }
@@ -320,7 +383,7 @@ RunSummary run_with(const std::string& config, const RunOptions& options) {
   int exit_code = kExitOk;
   auto run = prepare_run(config, options, &exit_code);
   if (!run) return failed_run(run_name(config, options), exit_code, run.error());
-  return run_pipeline((*run)->pipeline, (*run)->host);
+  return run_pipeline((*run)->lanes());
 }
 
 int check_config(const std::string& config, const RunOptions& options) {

@@ -88,7 +88,7 @@ void add_queue(CLI::App& app, Raw& raw) {
                "Look in accounting for jobs that no hook handed over, then as --work")
       ->group(group);
   app.add_flag("--node", raw.options.node,
-               "With --work or --watch: only copy this node's evidence to [queue] node_share")
+               "With --work or --watch: only hand on what this node knows of the jobs")
       ->group(group);
   app.add_flag("--queue-status", raw.status, "Show what is in the queue")->group(group);
   app.add_option("--requeue", raw.options.requeue,
@@ -146,6 +146,10 @@ void add_how(CLI::App& app, Raw& raw) {
   app.add_option("--summary-json", options.summary_json,
                  "Write what the runs did to this file, as JSON")
       ->type_name("FILE")
+      ->group(group);
+  app.add_option("--jobs", options.jobs, "Work on so many jobs at the same time")
+      ->check(CLI::Range(1, 256))
+      ->type_name("N")
       ->group(group);
   app.add_flag("--join", options.join,
                "With a service: post into the session that another client has opened")

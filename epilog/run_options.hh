@@ -31,6 +31,7 @@ struct RunOptions {
   bool node = false;    // --watch --node
   std::string requeue;  // what to put back
   std::string format;   // "", "auto", "text", "json"
+  int jobs = 0;         // --jobs; 0: as the settings say
   bool explain = false;
   bool strict = false;
   bool join = false;

@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <mutex>
 
 #include "common/base/log.hh"
 #include "epilog/eca/slurm.hh"
 #include "epilog/interrupt.hh"
 #include "epilog/prepared_run.hh"
 #include "epilog/queue/node.hh"
+#include "epilog/queue/node_sender.hh"
 #include "epilog/queue/status.hh"
 #include "epilog/queue/sweep.hh"
 #include "epilog/queue/watch.hh"
@@ -42,11 +44,13 @@ class QueueRun {
         options_(options),
         settings_(QueueSettings::from(run.settings.section("queue"))),
         accounting_(std::move(access)),
-        patience_(run.settings.component("eca", "slurm").duration("wait_seconds")) {}
+        patience_(run.settings.component("eca", "slurm").duration("wait_seconds")),
+        free_(run.lanes()) {}
   RunSummary run();
 
  private:
   Result<void> start();
+  Result<void> start_node();
   Result<RoundResult> round();
   Result<void> work();
   Result<void> watch();
@@ -55,6 +59,8 @@ class QueueRun {
   void tidy();
   void report();
   ContextSummary judge(QueueTask* task);
+  Lane take_lane();
+  void give_lane(const Lane& lane);
 
   PreparedRun& run_;
   const RunOptions& options_;
@@ -63,19 +69,38 @@ class QueueRun {
   Duration patience_;
   std::unique_ptr<QueueStore> store_;
   std::optional<QueueWorker> worker_;
+  std::optional<NodeSender> sender_;
   std::optional<NodeWorker> node_;
   std::optional<Time> tidied_, swept_;
+  std::mutex free_mutex_;
+  std::vector<Lane> free_;  // as many as there are threads that judge
   RunSummary summary_;
 };
 
+Lane QueueRun::take_lane() {
+  const std::lock_guard lock(free_mutex_);
+  const Lane lane = free_.back();
+  free_.pop_back();
+  return lane;
+}
+
+void QueueRun::give_lane(const Lane& lane) {
+  const std::lock_guard lock(free_mutex_);
+  free_.push_back(lane);
+}
+
+// Called from as many threads as there are lanes.
 ContextSummary QueueRun::judge(QueueTask* task) {
+  const Lane lane = take_lane();
   RunStats stats;
   stats.discovered = 1;
   // The run has no end here: each job has the time that a run of its own would have.
   const Duration whole = run_.settings.section("run").duration("deadline_seconds");
-  if (whole > Duration{0}) run_.pipeline.deadline = Deadline::after(whole);
+  if (whole > Duration{0}) lane.pipeline->deadline = Deadline::after(whole);
   Delivery delivery{task->trigger_id, std::move(task->delivered)};
-  ContextSummary summary = run_context(run_.pipeline, run_.host, task->context, &stats, &delivery);
+  ContextSummary summary =
+      run_context(*lane.pipeline, *lane.host, task->context, &stats, &delivery);
+  give_lane(lane);
   task->delivered = std::move(delivery.delivered);
   return summary;
 }
@@ -84,19 +109,31 @@ Result<void> QueueRun::start() {
   auto store = QueueStore::open(settings_.path);
   if (!store) return tl::unexpected(std::move(store.error()));
   store_ = std::move(*store);
-  if (options_.node) {
-    node_.emplace(*store_, settings_,
-                  NodeEvidence{run_.settings.section("run").text("spool"), settings_.node_share,
-                               run_.host.root + "/dev/kmsg"});
-    return node_->check();
-  }
+  if (options_.node) return start_node();
+  for (const Lane& lane : free_) lane.pipeline->must_stop = must_stop;
   worker_.emplace(
       *store_, settings_, Policy::from(run_.settings.section("policy")),
       QueueWorld{.look = [this](const SlurmQuestion& q) { return accounting_.look(q, {}); },
                  .judge = [this](QueueTask* task) { return judge(task); },
                  .now = now,
-                 .must_stop = must_stop});
+                 .must_stop = must_stop,
+                 .jobs = free_.size()});
   return {};
+}
+
+Result<void> QueueRun::start_node() {
+  SendEvidence send;
+  if (!run_.settings.section("run").text("service_url").empty()) {
+    auto options = service_options(run_.settings.section("run"));
+    if (!options) return tl::unexpected(std::move(options.error()));
+    sender_.emplace(std::move(*options), run_.pipeline, run_.host);
+    send = [this](const JobHint& hint) { return sender_->send(hint); };
+  }
+  node_.emplace(*store_, settings_,
+                NodeEvidence{run_.settings.section("run").text("spool"), settings_.node_share,
+                             run_.host.root + "/dev/kmsg"},
+                std::move(send));
+  return node_->check();
 }
 
 void QueueRun::report() {

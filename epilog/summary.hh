@@ -38,6 +38,7 @@ struct ContextSummary {
   ContextStatus status = ContextStatus::failed;
   std::string attributor_id;  // of a conflict: the one that exists
   std::string reason;         // why it failed, or which outputs did
+  bool is_outage = false;     // it failed because the service was away: not for what it is
   // Of an attributed context.
   TerminalState terminal_state = TerminalState::unknown;
   SubDomain sub_domain = SubDomain::unknown;

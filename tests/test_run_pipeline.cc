@@ -67,8 +67,12 @@ struct Service final : Attributor {
   Result<OpenedSession> open(const ExecutionContext& context) override {
     if (context.job_id == "broken") return (fail)(Error::Code::unavailable, "connection refused");
     OpenedSession opened;
-    opened.attributor_id = "id-" + context.job_id;
-    if (context.job_id != "held") opened.session = std::make_unique<Open>(opened.attributor_id);
+    const std::string id = "id-" + context.job_id;
+    if (context.job_id == "held") {
+      opened.conflict = AttributorConflict{id, {Error::Code::conflict, "HTTP 409 session_exists"}};
+    } else {
+      opened.session = std::make_unique<Open>(id);
+    }
     return opened;
   }
 };

@@ -4,32 +4,10 @@
 # the process, with the lines that rules select and with all of them; conflicts, joining, and ends.
 # ctest: timeout=1200
 set -eu
-src=${SRCDIR:-.}
-obj=${BUILDDIR:-.}/obj
-command -v python3 >/dev/null || { echo "python3 is missing"; exit 77; }
-tmp=$(mktemp -d)
-service=
-cleanup() {
-  [ -z "$service" ] || kill "$service" 2>/dev/null || true
-  rm -rf "$tmp"
-}
-trap cleanup EXIT
+# shellcheck source=tests/support/service.sh
+. "$SRCDIR/tests/support/service.sh"
 
-fail() {
-  echo "FAIL: $*"
-  cat "$tmp/log" 2>/dev/null || true
-  exit 1
-}
-
-start() { # STATE
-  "$obj/nvab-service" --listen "unix:$tmp/socket" --state "$1" 2>"$tmp/log" &
-  service=$!
-  for _ in $(seq 600); do
-    grep -q 'info: ready' "$tmp/log" && return 0
-    sleep 0.1
-  done
-  fail "the service does not start"
-}
+start() { start_service --listen "unix:$tmp/socket" --state "$1"; } # STATE
 
 run() { # OUTPUT ARGUMENT...
   out=$1
@@ -66,55 +44,39 @@ same "$tmp/here" "$tmp/there"
 same "$tmp/here" "$tmp/all"
 
 # Nobody leaves a session behind.
-ask() { # METHOD PATH [BODY]
-  python3 - "$tmp/socket" "$@" <<'PY'
-import http.client, socket, sys
-path, method, target = sys.argv[1:4]
-class Unix(http.client.HTTPConnection):
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.connect(path)
-c = Unix("localhost")
-body = sys.argv[4] if len(sys.argv) > 4 else None
-c.request(method, target, body, {"Content-Type": "application/json"} if body else {})
-r = c.getresponse()
-print(r.status, r.read().decode())
-PY
-}
-ask GET /v2/attributor | grep -q '"total":0' || fail "sessions are left: $(ask GET /v2/attributor)"
+ask "$url" GET /v2/attributor | grep -q '"total":0' || fail "sessions are left: $(ask "$url" GET /v2/attributor)"
 
 # A session of another client: a conflict that says so, and is left alone; with --join it is used, and stays.
 demo=$src/tests/scenarios/demo
 body=$(python3 -c 'import json,sys; print(json.dumps({"workload": json.load(open(sys.argv[1]))}))' "$demo/job.json")
-id=$(ask POST /v2/attributor "$body" | sed -n 's/.*"attributor_id":"\([^"]*\)".*/\1/p')
+id=$(ask "$url" POST /v2/attributor "$body" | text_of attributor_id)
 [ -n "$id" ] || fail "no session for the conflict"
 NVAB_RUN_SERVICE_URL=$url "$obj/nvab-run" --replay "$demo" --summary-json "$tmp/summary" >/dev/null 2>&1 || true
 for word in '"conflicted"' "$id" session_exists; do
   grep -q "$word" "$tmp/summary" || fail "no $word in the summary: $(cat "$tmp/summary")"
 done
-ask GET "/v2/attributor/$id" | grep -q '^200 .*"count":0' || fail "the other's session was touched"
+ask "$url" GET "/v2/attributor/$id" | grep -q '^200 .*"count":0' || fail "the other's session was touched"
 mkdir "$tmp/alone" "$tmp/joined"
 NVAB_RUN_SERVICE_URL=$url run "$tmp/joined/demo" --replay "$demo" --join
 run "$tmp/alone/demo" --replay "$demo"
 same "$tmp/alone" "$tmp/joined"
-ask GET "/v2/attributor/$id" | grep -q '^200' || fail "what was joined was deleted"
-ask DELETE "/v2/attributor/$id" | grep -q '^204' || fail "cannot delete"
+ask "$url" GET "/v2/attributor/$id" | grep -q '^200' || fail "what was joined was deleted"
+ask "$url" DELETE "/v2/attributor/$id" | grep -q '^204' || fail "cannot delete"
 
 # kill -9: what was acknowledged is there again. Then a clean stop.
 for round in 1 2 3 4 5; do
-  id=$(ask POST /v2/attributor "{\"workload\":{\"job_id\":\"9$round\"}}" | sed -n 's/.*"attributor_id":"\([^"]*\)".*/\1/p')
+  id=$(ask "$url" POST /v2/attributor "{\"workload\":{\"job_id\":\"9$round\"}}" | text_of attributor_id)
   kept=0
   while [ $kept -lt 5 ]; do
-    ask POST "/v2/attributor/$id/observation" \
+    ask "$url" POST "/v2/attributor/$id/observation" \
       "{\"source\":\"applog\",\"entry_timeseries\":[{\"message\":\"MemoryError $kept\"}]}" | grep -q '^201' || fail "not taken"
     kept=$((kept + 1))
   done
-  before=$(ask GET "/v2/attributor/$id/attribution")
-  kill -9 "$service"
-  wait "$service" 2>/dev/null || true
+  before=$(ask "$url" GET "/v2/attributor/$id/attribution")
+  stop_service KILL
   start "sqlite:$tmp/journal.db"
-  ask GET "/v2/attributor/$id" | grep -q '"count":5' || fail "round $round lost an observation"
-  [ "$before" = "$(ask GET "/v2/attributor/$id/attribution")" ] || fail "round $round changed a verdict"
+  ask "$url" GET "/v2/attributor/$id" | grep -q '"count":5' || fail "round $round lost an observation"
+  [ "$before" = "$(ask "$url" GET "/v2/attributor/$id/attribution")" ] || fail "round $round changed a verdict"
 done
 kill -HUP "$service"
 sleep 0.5

@@ -31,8 +31,12 @@ bool same_host(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::vector<std::string> local_nodes(const ExecutionContext& context, const Host& host) {
-  const std::string name = host_name();
   std::vector<std::string> nodes;
+  if (!host.node.empty()) {
+    if (context.has_node(host.node)) nodes.push_back(host.node);
+    return nodes;
+  }
+  const std::string name = host_name();
   for (const std::string& node : context.nodes) {
     if (same_host(node, name)) nodes.push_back(node);
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/base/log.hh"
 #include "common/base/text.hh"
 
 namespace nvab {
@@ -20,6 +21,9 @@ constexpr Duration kBeforeJob = std::chrono::minutes(15);
 constexpr Duration kReadTime = std::chrono::seconds(10);
 // Where no task record says when the job began.
 constexpr Duration kUnknownJob = std::chrono::hours(24);
+
+// How often a node looks whether somebody asks about a job: less often than a runner waits.
+constexpr Duration kLookEvery = std::chrono::seconds(3);
 
 // "JOB.STEP.NODE.MICROSECONDS.ndjson": when the step began.
 std::optional<Time> time_of_record(std::string_view name) {
@@ -48,9 +52,11 @@ std::string kernel_lines(const KernelRing& ring, std::string_view node, const Ke
 }
 
 Result<void> NodeWorker::check() const {
+  if (send_) return {};
   if (evidence_.share.empty()) {
     return fail(Error::Code::malformed,
-                "--node copies evidence to a shared folder: set [queue] node_share");
+                "--node wants to know where evidence goes: set [run] service_url, or [queue] "
+                "node_share to copy it to a shared folder");
   }
   auto made = make_folders(evidence_.share + "/tasks");
   return made ? make_folders(evidence_.share + "/kernel") : made;
@@ -90,34 +96,70 @@ Result<void> NodeWorker::copy(const JobHint& hint, Time now) const {
                     kernel_lines(*ring, node, KernelClock::here(), since), 0640);
 }
 
+// The session is there from the moment at which the runner begins with the job, which is when
+// accounting knows of its end, until it has its verdict; or never, for a job of no interest.
+Result<bool> NodeWorker::send(QueueEntry& entry, const JobHint& hint, Time now) {
+  const auto sent = send_(hint);
+  if (!sent) return tl::unexpected(sent.error());
+  if (*sent > 0 || now - hint.time.value_or(now) > settings_.node_patience) {
+    if (*sent == 0) log_debug(fmt::format("job {}: nobody asked this node", hint.job_id));
+    store_.finish(entry);
+    return true;
+  }
+  ++entry.history.tries;
+  entry.history.reason = "nobody asks about the job, yet";
+  entry.history.not_before =
+      now + back_off(settings_.retry_first, std::min(settings_.retry_longest, kLookEvery),
+                     entry.history.tries);
+  store_.put_off(entry, false);
+  return false;
+}
+
+Result<bool> NodeWorker::work(QueueEntry& entry, const JobHint& hint, Time now) {
+  if (send_) return send(entry, hint, now);
+  const auto copied = copy(hint, now);
+  if (copied) {
+    store_.finish(entry);
+    return true;
+  }
+  ++entry.history.tries;
+  entry.history.reason = "copying this node's evidence: " + copied.error().message;
+  if (entry.history.tries >= settings_.retries) {
+    store_.bury(entry, entry.history.reason);
+    return true;
+  }
+  entry.history.not_before =
+      now + back_off(settings_.retry_first, settings_.retry_longest, entry.history.tries);
+  store_.put_off(entry, false);
+  return false;
+}
+
 Result<RoundResult> NodeWorker::round(Time now) {
   RoundResult result;
   store_.recover();
   auto entries = store_.claim(kMaxJobsPerCall, now);
   if (!entries) return tl::unexpected(std::move(entries.error()));
   result.claimed = entries->size();
+  std::optional<Error> outage;
   for (QueueEntry& entry : *entries) {
+    if (outage) {
+      store_.give_back(entry);
+      continue;
+    }
     const auto hint = job_hint_from(entry.json);
     if (!hint) {
       store_.bury(entry, hint.error().message);
       continue;
     }
-    const auto copied = copy(*hint, now);
-    if (copied) {
-      store_.finish(entry);
-      continue;
+    const auto done = work(entry, *hint, now);
+    if (!done) {
+      outage = done.error();
+      store_.give_back(entry);
+    } else if (!*done) {
+      ++result.put_off;
     }
-    ++entry.history.tries;
-    entry.history.reason = "copying this node's evidence: " + copied.error().message;
-    if (entry.history.tries >= settings_.retries) {
-      store_.bury(entry, entry.history.reason);
-      continue;
-    }
-    entry.history.not_before =
-        now + back_off(settings_.retry_first, settings_.retry_longest, entry.history.tries);
-    store_.put_off(entry, false);
-    ++result.put_off;
   }
+  if (outage) return tl::unexpected(std::move(*outage));
   return result;
 }
 

@@ -51,6 +51,10 @@ constexpr ParamSpec kParams[] = {
     {.name = "node_share",
      .type = ParamType::path,
      .help = "With --node, folder for the runner into which a node copies its evidence"},
+    {.name = "node_patience_seconds",
+     .type = ParamType::duration,
+     .fallback = "15m",
+     .help = "With --node and a service, how long after a job it is offered what the node has"},
 };
 
 }  // namespace
@@ -73,6 +77,7 @@ QueueSettings QueueSettings::from(const ComponentSettings& settings) {
   queue.sweep_every = settings.duration("sweep_seconds");
   queue.sweep_back = settings.duration("sweep_back_seconds");
   queue.node_share = settings.text("node_share");
+  queue.node_patience = settings.duration("node_patience_seconds");
   return queue;
 }
 

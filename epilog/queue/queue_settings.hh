@@ -22,6 +22,7 @@ struct QueueSettings {
   Duration keep{0}, keep_spool{0};  // done entries, task records; 0: for ever
   Duration sweep_every{0}, sweep_back{0};  // --watch: 0 for never; how far back the first one looks
   std::string node_share;                  // where --node copies evidence to
+  Duration node_patience{0};  // how long after a job --node waits for its session at a service
 
   static QueueSettings from(const ComponentSettings& settings);
 };

@@ -9,6 +9,7 @@
 
 #include "common/base/log.hh"
 #include "common/base/text.hh"
+#include "epilog/parallel.hh"
 
 namespace nvab {
 namespace {
@@ -63,10 +64,11 @@ Duration back_off(Duration first, Duration longest, int tries) {
   return std::min(pause, longest);
 }
 
-void QueueWorker::put_off(Claimed& claimed, const std::string& reason, bool conflicted) {
+void QueueWorker::put_off(Claimed& claimed, const std::string& reason, Try kind) {
   EntryHistory& history = claimed.entry.history;
   history.reason = reason;
   ++history.tries;
+  if (kind != Try::counted) history.tries = std::min(history.tries, settings_.retries - 1);
   if (history.tries >= settings_.retries) {
     ++stats_.failed;
     return store_.bury(claimed.entry,
@@ -75,11 +77,11 @@ void QueueWorker::put_off(Claimed& claimed, const std::string& reason, bool conf
   history.not_before =
       world_.now() + back_off(settings_.retry_first, settings_.retry_longest, history.tries);
   ++round_.put_off;
-  store_.put_off(claimed.entry, conflicted);
+  store_.put_off(claimed.entry, kind == Try::conflicted);
 }
 
-void QueueWorker::put_off(const Group& group, const std::string& reason, bool conflicted) {
-  for (Claimed* claimed : group) put_off(*claimed, reason, conflicted);
+void QueueWorker::put_off(const Group& group, const std::string& reason, Try kind) {
+  for (Claimed* claimed : group) put_off(*claimed, reason, kind);
 }
 
 std::vector<QueueWorker::Claimed> QueueWorker::parse(std::vector<QueueEntry> entries) {
@@ -120,13 +122,16 @@ Result<RoundResult> QueueWorker::round() {
       put_off(all[i], "accounting does not know the job yet");
     }
   }
-  for (const auto& [run, group] : groups) {
+  const std::vector<std::pair<std::size_t, Group>> work(groups.begin(), groups.end());
+  in_parallel(work.size(), world_.jobs, [&](std::size_t item, std::size_t) {
+    const std::lock_guard lock(mutex_);
+    const auto& [run, group] = work[item];
     if (world_.must_stop()) {
       for (const Claimed* claimed : group) store_.give_back(claimed->entry);
     } else {
       work_group(answer->runs[run], group);
     }
-  }
+  });
   return round_;
 }
 
@@ -215,18 +220,27 @@ void QueueWorker::work_locked(const SlurmRun& run, const Group& group) {
   mark_done(group, done);
 }
 
+ContextSummary QueueWorker::judge_unlocked(QueueTask* task) {
+  mutex_.unlock();
+  ContextSummary summary = world_.judge(task);
+  mutex_.lock();
+  return summary;
+}
+
 void QueueWorker::judge(const SlurmRun& run, const Group& group, QueueTask task, bool requested) {
   ++stats_.discovered;
   ++stats_.attempted;
-  ContextSummary summary = world_.judge(&task);
+  ContextSummary summary = judge_unlocked(&task);
   summaries_.push_back(summary);
   if (summary.status == ContextStatus::conflicted) {
     ++stats_.conflicted;
-    return put_off(group, "another client holds session " + summary.attributor_id, true);
+    return put_off(group, "another client holds session " + summary.attributor_id, Try::conflicted);
   }
   for (Claimed* claimed : group) claimed->entry.history.delivered = task.delivered;
   const bool has_failed = summary.status == ContextStatus::failed || !summary.reason.empty();
-  if (has_failed && summary.may_pass) return put_off(group, summary.reason);
+  if (has_failed && summary.may_pass) {
+    return put_off(group, summary.reason, summary.is_outage ? Try::waiting : Try::counted);
+  }
   ++stats_.attributed;
   ++stats_.succeeded;
   ContextMarker done;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -28,10 +29,12 @@ struct QueueTask {
 // The outside of a worker; tests have their own.
 struct QueueWorld {
   std::function<Result<SlurmAnswer>(const SlurmQuestion&)> look;
-  // Judges and delivers. A summary with a status of attributed and a reason: some output failed.
+  // Judges and delivers; called from as many threads as there are jobs. A summary with a status of
+  // attributed and a reason: some output failed.
   std::function<ContextSummary(QueueTask*)> judge;
   std::function<Time()> now;
   std::function<bool()> must_stop;  // between contexts: the runner is asked to end
+  std::size_t jobs = 1;             // contexts that are judged at the same time
 };
 
 struct RoundResult {
@@ -39,7 +42,7 @@ struct RoundResult {
   std::size_t put_off = 0;  // of those, back in the queue
 };
 
-// For one thread.
+// For one thread, which judges in further ones.
 class QueueWorker {
  public:
   QueueWorker(QueueStore& store, QueueSettings settings, Policy policy, QueueWorld world)
@@ -72,15 +75,20 @@ class QueueWorker {
   void work_locked(const SlurmRun& run, const Group& group);
   bool is_done(const std::optional<ContextMarker>& marker, const Group& group,
                std::string_view wish) const;
+  ContextSummary judge_unlocked(QueueTask* task);
   void judge(const SlurmRun& run, const Group& group, QueueTask task, bool requested);
   void mark_done(const Group& group, const ContextMarker& marker);
-  void put_off(Claimed& claimed, const std::string& reason, bool conflicted = false);
-  void put_off(const Group& group, const std::string& reason, bool conflicted = false);
+  // counted: given up after so many tries. waiting: for others, for as long as it takes.
+  // conflicted: likewise, and shown as such.
+  enum class Try { counted, waiting, conflicted };
+  void put_off(Claimed& claimed, const std::string& reason, Try kind = Try::counted);
+  void put_off(const Group& group, const std::string& reason, Try kind = Try::counted);
 
   QueueStore& store_;
   QueueSettings settings_;
   Policy policy_;
   QueueWorld world_;
+  std::mutex mutex_;  // held by whoever works on a context, but not while it is judged
   RunStats stats_;
   std::vector<ContextSummary> summaries_;
   RoundResult round_;
