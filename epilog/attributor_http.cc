@@ -71,7 +71,7 @@ HttpSession::~HttpSession() {
 
 void HttpSession::end() {
   HttpRequest request = connection_.request("DELETE", path());
-  if (!token_.empty()) request.headers.push_back("X-Session-Token: " + token_);
+  if (!token_.empty()) request.secret_headers.push_back("X-Session-Token: " + token_);
   const auto answer = connection_.send(std::move(request), nullptr, Deadline::after(kFarewell));
   if (answer && (answer->status == 204 || answer->status == 404)) return;
   log_warning(

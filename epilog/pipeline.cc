@@ -100,12 +100,11 @@ void ContextRun::await_nodes(Session& session) {
   report.source = Source::syslog;
   for (Duration pause = kFirstLook;; pause = std::min(pause * 2, kLongestLook)) {
     const auto complete = session.complete_nodes();
+    report.reason = complete ? std::string() : complete.error().message;
     if (complete) {
       std::erase_if(silent, [&](const std::string& node) {
         return std::find(complete->begin(), complete->end(), node) != complete->end();
       });
-    } else {
-      report.reason = complete.error().message;
     }
     if (silent.empty() || over.passed() || must_stop()) break;
     std::this_thread::sleep_for(std::min(pause, over.left()));
