@@ -32,6 +32,9 @@ constexpr int kExitConfiguration = 3;  // a configuration file or setting
 // Files beside connections: rules, journal, logs.
 constexpr rlim_t kOtherFiles = 128;
 
+// The table looks once a second.
+constexpr std::chrono::seconds kAfterTable{5};
+
 struct Options {
   std::vector<std::string> listen;
   std::string state, config, log_level = "info", log_format = "text";
@@ -133,7 +136,8 @@ Result<void> Doors::open_one(const std::string& text, Door door) {
   options.door = address->is_unix() && door == Door::network ? Door::local : door;
   options.threads = door == Door::admin ? 1 : settings.threads;
   options.header_bytes = settings.max_header;
-  options.silence = std::max(settings.connections.idle, settings.connections.request);
+  // The table ends what is too slow, with an answer; the library, which has none, comes after it.
+  options.silence = std::max(settings.connections.idle, settings.connections.request) + kAfterTable;
   // The table closes what is too many; the library needs room for those that are closing.
   options.connections = settings.connections.connections * 2 + options.threads;
   if (!address->is_unix()) options.tls = settings.tls;

@@ -2,6 +2,9 @@
 // See service.hh.
 #include "service/service.hh"
 
+#include <malloc.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "common/base/decode.hh"
@@ -18,6 +21,8 @@ namespace {
 constexpr std::size_t kMaxUnwanted = 64 * 1024;
 // Seconds between looks for abandoned sessions.
 constexpr int kExpireEvery = 5;
+// Giving memory back takes some milliseconds, in which nobody gets any.
+constexpr std::uint64_t kWorthGiving = 64 * 1024 * 1024;
 
 std::vector<Route> all_routes(Service& service) {
   std::vector<Route> routes = routes_v2(service);
@@ -116,7 +121,18 @@ void Service::tick() {
            std::to_string(response.body.size()) + "\r\n\r\n" + response.body;
   }();
   connections_.expire(timeout_answer);
-  if (is_ready() && ++ticks_ % kExpireEvery == 0) store_->expire();
+  if (!is_ready() || ++ticks_ % kExpireEvery != 0) return;
+  store_->expire();
+  give_memory_back();
+}
+
+// What many sessions took stays with the allocator when they end, unless it is asked.
+void Service::give_memory_back() {
+  const std::uint64_t now = store_->memory();
+  most_memory_ = std::max(most_memory_, now);
+  if (most_memory_ < kWorthGiving || now > most_memory_ / 2) return;
+  most_memory_ = now;
+  ::malloc_trim(0);
 }
 
 void Service::stop() { is_stopping_ = true; }

@@ -49,6 +49,7 @@ class Service final : public HttpApp {
 
  private:
   explicit Service(ServiceSettings settings);
+  void give_memory_back();
   std::optional<Response> refuse_state(const RouteSpec& spec) const;
   std::optional<Response> refuse_credentials(const Request& head) const;
   std::optional<Response> refuse_body(const Request& head) const;
@@ -67,6 +68,7 @@ class Service final : public HttpApp {
   std::atomic<bool> is_ready_{false}, is_stopping_{false};
   std::atomic<std::uint64_t> reloads_{0}, failed_reloads_{0};
   int ticks_ = 0;
+  std::uint64_t most_memory_ = 0;  // of sessions, since memory was given back
   const Time started_;
 };
 

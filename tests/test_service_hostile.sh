@@ -152,7 +152,13 @@ for turn in range(3):
     sizes.append(full)
     print(f"100,000 sessions: {full} kB, {full / 100_000:.1f} kB each; deleted: {rss_kb()} kB")
 if sizes[0] > 100_000 * 8 * factor + 100_000: die(f"{sizes[0]} kB for 100,000 sessions")
-if factor == 1 and sizes[2] > sizes[0] * 1.1: die(f"it grows with each turn: {sizes}")
+# The first turns spread it over the arenas of the threads.
+if factor == 1 and sizes[2] > sizes[1] * 1.1: die(f"it grows with each turn: {sizes}")
+deadline = time.monotonic() + 30
+while factor == 1 and rss_kb() > sizes[2] / 2:
+    if time.monotonic() > deadline: die(f"{rss_kb()} kB are kept though all sessions have ended")
+    time.sleep(0.5)
+print(f"given back: {rss_kb()} kB are left")
 
 # ---- requests made to break parsers ---------------------------------------------------------------------
 status, _, text = ask("POST", "/v2/attributor", workload("victim"))
@@ -194,7 +200,7 @@ for bytes_ in raw:
 honest("at the end")
 end = rss_kb()
 print(f"at the end: {end} kB")
-if factor == 1 and end > sizes[0] * 1.2: die("more than 100,000 sessions took")
+if factor == 1 and end > sizes[2]: die("more than 100,000 sessions took")
 PY
 timeout 800 python3 "$tmp/hostile.py" "$port" "$service" "$factor" || fail "see above"
 code=0

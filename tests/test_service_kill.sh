@@ -8,7 +8,8 @@ set -eu
 # shellcheck source=tests/support/service.sh
 . "$SRCDIR/tests/support/service.sh"
 kills=${NVAB_KILLS:-8}
-start() { start_service --listen "unix:$tmp/socket" --state "sqlite:$tmp/journal.db"; }
+# It must not hold the pipes of this script open.
+start() { start_service --listen "unix:$tmp/socket" --state "sqlite:$tmp/journal.db" 3>&- 4<&-; }
 start
 # A second one, which is never touched, is told the same.
 "$obj/nvab-service" --listen "unix:$tmp/calm" --state memory 2>"$tmp/calm.log" &

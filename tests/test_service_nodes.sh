@@ -52,7 +52,7 @@ is_done() { [ -e "$tmp/$1/done/$2.epilog.$1.1.1.json" ]; } # NODE JOB
 # The runner; its own host has the job's output only.
 judge() { # SECONDS-TO-WAIT OUTPUT
   NVAB_RUN_SERVICE_URL=$url NVAB_RUN_NODE_WAIT_SECONDS=$1 "$obj/nvab-run" --format json \
-    --connector eca static file "$tmp/job.json" --connector log file source applog --connector log file paths "$tmp/app.log" \
+    --connector eca static file "$tmp/job.json" --connector log file.app source applog --connector log file.app paths "$tmp/app.log" \
     >"$2" 2>"$tmp/err" || fail "nvab-run: $(cat "$tmp/err")"
 }
 value() { # PYTHON-EXPRESSION FILE; r is the result
@@ -89,8 +89,8 @@ judge 120s "$tmp/out"
 [ $(($(date +%s) - begin)) -lt 60 ] || fail "it waited though all nodes had spoken"
 same "what is missing" "$(value '[m for m in r["missing"] if "nothing came" in m]' "$tmp/out")" "[]"
 same "how complete it is" "$(value 'r["evidence_status"]' "$tmp/out")" complete
-"$obj/nvab-run" --format json --connector eca static file "$tmp/job.json" --connector log file source applog \
-  --connector log file paths "$tmp/app.log" --connector log file.sys source syslog \
+"$obj/nvab-run" --format json --connector eca static file "$tmp/job.json" --connector log file.app source applog \
+  --connector log file.app paths "$tmp/app.log" --connector log file.sys source syslog \
   --connector log file.sys paths "$tmp/w1/messages,$tmp/w2/messages,$tmp/w3/messages" >"$tmp/alone" 2>"$tmp/err" || fail "$(cat "$tmp/err")"
 for what in 'r["root_cause"]' 'r["culprits"]' 'r["advice"]' 'r["first_failing_rank"]' 'r["attributions"]'; do
   same "$what with and without nodes that send" "$(value "$what" "$tmp/out")" "$(value "$what" "$tmp/alone")"
@@ -99,7 +99,7 @@ done
 # ---- the service is killed while the runner waits: what nodes had sent is there again -------------------
 rm "$tmp"/w?/done/77*
 NVAB_RUN_SERVICE_URL=$url NVAB_RUN_NODE_WAIT_SECONDS=60s "$obj/nvab-run" --format json \
-  --connector eca static file "$tmp/job.json" --connector log file source applog --connector log file paths "$tmp/app.log" \
+  --connector eca static file "$tmp/job.json" --connector log file.app source applog --connector log file.app paths "$tmp/app.log" \
   >"$tmp/out" 2>"$tmp/err" &
 run=$!
 others="$others $run"
