@@ -20,7 +20,7 @@ cat >"$tmp/clients.py" <<'PY'
 import http.client, json, os, random, socket, sys, threading, time
 
 folder = sys.argv[1]
-CLIENTS, SESSIONS_EACH = 8, 3
+CLIENTS, SESSIONS_EACH, FULL = 8, 3, 60  # FULL: observations after which a session is judged and ends
 LINES = [
     ("syslog", {"app": "kernel", "trust": "kernel", "message": "NVRM: Xid (PCI:0000:41:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus. #%d"}),
     ("applog", {"rank": 3, "message": "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate %d GiB"}),
@@ -56,24 +56,40 @@ def observation(n):
 
 lock, acknowledged, problems, stop = threading.Lock(), {}, [], threading.Event()
 
+def judge(client, calm, sid, job, seen):
+    """The same count and verdict as of the service that was told the same without kills; then both end."""
+    calm.ask("POST", "/v2/attributor", job)
+    numbers = list(seen.values()); random.shuffle(numbers)
+    for n in numbers: calm.ask("POST", f"/v2/attributor/{sid}/observation", observation(n))
+    status, text = client.ask("GET", f"/v2/attributor/{sid}")
+    if status != 200 or json.loads(text)["observations"]["count"] != len(seen): problems.append(f"{sid}: {status}, another count than acknowledged")
+    if client.ask("GET", f"/v2/attributor/{sid}/attribution") != calm.ask("GET", f"/v2/attributor/{sid}/attribution"):
+        problems.append(f"{sid}: another verdict than without kills")
+    for c in (client, calm): c.ask("DELETE", f"/v2/attributor/{sid}")
+    return len(numbers)
+
+totals = []
 def work(which):
-    client, rnd = Client(folder + "/socket"), random.Random(which)
-    ids = []
-    for s in range(SESSIONS_EACH):
-        job = {"workload": {"cluster": "c", "job_id": f"{which}{s}", "state": "FAILED", "nodes": ["w[1-4]"],
-               "submit_time": "2026-01-05T09:59:00Z", "start_time": "2026-01-05T10:00:00Z", "end_time": "2026-01-05T11:00:00Z"}}
-        status, text = client.ask("POST", "/v2/attributor", job)
-        if status not in (201, 409): problems.append(f"create: {status} {text}")
-        ids.append(json.loads(text)["attributor_id"])
-        with lock: acknowledged[ids[-1]] = (job, {})
-    n = 0
+    client, calm, rnd = Client(folder + "/socket"), Client(folder + "/calm"), random.Random(which)
+    ids, n, total, opened = [], 0, 0, 0
     while not stop.is_set():
+        if len(ids) < SESSIONS_EACH:
+            opened += 1
+            job = {"workload": {"cluster": "c", "job_id": f"{which}.{opened}", "state": "FAILED", "nodes": ["w[1-4]"],
+                   "submit_time": "2026-01-05T09:59:00Z", "start_time": "2026-01-05T10:00:00Z", "end_time": "2026-01-05T11:00:00Z"}}
+            status, text = client.ask("POST", "/v2/attributor", job)
+            if status not in (201, 409): problems.append(f"create: {status} {text}")
+            ids.append(json.loads(text)["attributor_id"])
+            with lock: acknowledged[ids[-1]] = (job, {})
         n += 1
         sid = rnd.choice(ids)
         status, text = client.ask("POST", f"/v2/attributor/{sid}/observation", observation(n))
         if status not in (201, 409): problems.append(f"observation: {status} {text}")
-        else:
-            with lock: acknowledged[sid][1][json.loads(text)["observation_id"]] = n
+        with lock: job, seen = acknowledged[sid]; seen[json.loads(text).get("observation_id")] = n
+        if len(seen) >= FULL:
+            with lock: del acknowledged[sid]
+            ids.remove(sid); total += judge(client, calm, sid, job, seen)
+    totals.append(total)
 
 threads = [threading.Thread(target=work, args=(i,)) for i in range(1, CLIENTS + 1)]
 for t in threads: t.start()
@@ -91,23 +107,17 @@ for line in sys.stdin:            # a line: it has just been killed and started
     for sid, count in known.items():
         status, text = quiet.ask("GET", f"/v2/attributor/{sid}")
         there = json.loads(text)["observations"]["count"] if status == 200 else status
-        if status != 200 or there < count: problems.append(f"session {sid}: {there} of {count} acknowledged")
+        with lock: is_open = sid in acknowledged
+        if is_open and (status != 200 or there < count): problems.append(f"session {sid}: {there} of {count} acknowledged")
     now = quiet.ask("GET", f"/v2/attributor/{quiet_id}/attribution")
     if now != before: problems.append(f"a verdict changed: {before} {now}")
     print("checked" if not problems else problems[0], flush=True)
 
 stop.set()
 for t in threads: t.join()
-calm, total = Client(folder + "/calm"), 0
-for sid, (job, seen) in acknowledged.items():
-    calm.ask("POST", "/v2/attributor", job)
-    numbers = list(seen.values()); random.shuffle(numbers); total += len(numbers)
-    for n in numbers: calm.ask("POST", f"/v2/attributor/{sid}/observation", observation(n))
-    status, text = quiet.ask("GET", f"/v2/attributor/{sid}")
-    if json.loads(text)["observations"]["count"] != len(seen): problems.append(f"{sid}: another count than acknowledged")
-    if quiet.ask("GET", f"/v2/attributor/{sid}/attribution") != calm.ask("GET", f"/v2/attributor/{sid}/attribution"):
-        problems.append(f"{sid}: another verdict than without kills")
-print(problems[0] if problems else f"{total} observations acknowledged, none lost", flush=True)
+calm = Client(folder + "/calm")
+totals += [judge(quiet, calm, sid, job, seen) for sid, (job, seen) in acknowledged.items()]
+print(problems[0] if problems else f"{sum(totals)} observations acknowledged, none lost", flush=True)
 PY
 mkfifo "$tmp/in" "$tmp/out"
 python3 "$tmp/clients.py" "$tmp" <"$tmp/in" >"$tmp/out" &
