@@ -211,11 +211,13 @@ static void a_damaged_image_is_an_error(void**) {
   const RulesImage image{
       "1",
       "sha256:x",
+      {{"peers", {"nccl.*", "mpi.*"}}},
       {{parse_pack("p", "[pack]\nname='p'\n" + rule_of("a.b", "text one"))->rules[0],
         {{"text one", false, 1}}}}};
   const std::string bytes = write_rules_image(image);
   const auto same = read_rules_image(bytes);
   assert_true(same.has_value());
+  assert_true(same->sets == image.sets);
   assert_string_equal(same->rules[0].rule.match.c_str(), "text one");
   assert_int_equal(same->rules[0].literals[0].place, 1);
   for (std::size_t length = 0; length < bytes.size(); ++length) {

@@ -30,6 +30,7 @@ Result<void> compile_packs(const std::string& output, std::span<char* const> fil
   RulesImage image;
   image.version = (*core)->name.version;
   image.digest = (*core)->name.digest;
+  image.sets = (*core)->sets;
   for (const Rule& rule : (*core)->rules) {
     image.rules.push_back({rule, (*core)->literals[(*core)->index_of(rule)]});
   }

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "common/base/text.hh"
@@ -16,6 +17,9 @@ namespace {
 
 // Far more than all packs of a site; bounds what a hostile one can cost.
 constexpr std::size_t kMaxRules = 10'000;
+
+// Samples are doubles, which hold whole numbers up to 2^53 exactly.
+constexpr double kMaskBits = 53;
 
 constexpr std::string_view kSources[] = {"applog",    "syslog",     "node_metrics",
                                          "scheduler", "task_exits", "flight_recorder"};
@@ -51,21 +55,50 @@ void check_metric(TomlFields* fields, const MetricMatch& metric) {
   if (!sticky && !metric.values.empty()) {
     fields->complain("values", "belongs to test = \"changes_to\"; use threshold");
   }
+  const bool mask = metric.test == MetricTest::has_bits;
+  if (mask != (metric.bits != 0)) {
+    fields->complain("bits", mask ? "is missing: has_bits wants a list of bit numbers"
+                                  : "belongs to test = \"has_bits\"");
+  }
+}
+
+// Bit numbers rather than a mask: documentation lists them so, and TOML's numbers are signed.
+void read_bits(TomlFields* fields, MetricMatch* metric) {
+  std::vector<double> numbers;
+  fields->numbers("bits", &numbers);
+  for (const double number : numbers) {
+    const bool fits = number >= 0 && number < kMaskBits && number == std::floor(number);
+    if (!fits) return fields->complain("bits", "wants bit numbers from 0 to 52");
+    metric->bits |= std::uint64_t{1} << static_cast<unsigned>(number);
+  }
+}
+
+Result<void> read_labels(std::string_view file, const Toml* table, const std::string& what,
+                         std::map<std::string, std::string>* labels) {
+  if (!table) return {};
+  TomlFields fields(file, *table, what + ": labels");
+  if (!table->is(Toml::Kind::table)) fields.complain("labels", "wants {label = \"glob\"}");
+  for (const auto& [name, value] : table->members) fields.text(name, &(*labels)[name]);
+  return fields.finish();
 }
 
 Result<MetricMatch> read_metric(std::string_view file, const Toml& table, const std::string& what) {
   MetricMatch metric;
   TomlFields fields(file, table, what + ": metric");
   fields.texts("names", &metric.names);
-  fields.word("test", MetricTest::changes_to, MetricTest::below, &metric.test);
+  fields.word("test", MetricTest::changes_to, MetricTest::has_bits, &metric.test);
   fields.numbers("values", &metric.values);
+  read_bits(&fields, &metric);
+  if (auto labels = read_labels(file, fields.any("labels"), what, &metric.labels); !labels)
+    return tl::unexpected<Error>(labels.error());
   const bool threshold = fields.number("threshold", &metric.threshold);
   const bool hold = fields.duration("hold", &metric.hold);
   check_metric(&fields, metric);
-  const bool level = metric.test == MetricTest::above || metric.test == MetricTest::below;
-  if (level && !threshold) fields.complain("threshold", "is missing");
+  const bool beyond = metric.test == MetricTest::above || metric.test == MetricTest::below;
+  if (beyond && !threshold) fields.complain("threshold", "is missing");
+  const bool level = beyond || metric.test == MetricTest::has_bits;
   if (metric.test == MetricTest::increases && !threshold) metric.threshold = 1;
-  if (hold && !level) fields.complain("hold", "belongs to test = \"above\" or \"below\"");
+  if (hold && !level) fields.complain("hold", "belongs to \"above\", \"below\" and \"has_bits\"");
   if (auto done = fields.finish(); !done) return tl::unexpected<Error>(done.error());
   return metric;
 }
@@ -149,6 +182,7 @@ void read_meaning(TomlFields* fields, Rule* rule) {
   fields->integer("strength", 1, 100, &rule->strength);
   fields->flag("generic", &rule->generic);
   fields->texts("explains", &rule->explains);
+  fields->texts("ends", &rule->ends);
   fields->duration("within", &rule->within);
   fields->word("reach", Reach::same_rank, Reach::job, &rule->reach);
   fields->text("advice", &rule->advice);
@@ -214,6 +248,23 @@ Result<void> read_header(std::string_view file, const Toml& table, Pack* pack) {
   return fields.finish();
 }
 
+Result<void> read_sets(std::string_view file, const Toml* list, RuleSets* sets) {
+  if (!list) return {};
+  for (const Toml& element : list->elements) {
+    TomlFields fields(file, element, "a set");
+    std::string name;
+    std::vector<std::string> globs;
+    if (!fields.text("name", &name) || name.empty()) fields.complain("name", "is missing");
+    if (!fields.texts("rules", &globs) || globs.empty()) fields.complain("rules", "is missing");
+    const auto nested = [](const std::string& glob) { return glob.starts_with('@'); };
+    if (std::any_of(globs.begin(), globs.end(), nested))
+      fields.complain("rules", "holds a set; sets hold rules only");
+    if (!sets->emplace(name, std::move(globs)).second) fields.complain("name", "is there already");
+    if (auto done = fields.finish(); !done) return done;
+  }
+  return {};
+}
+
 Result<void> read_rules(std::string_view file, const Toml& list, Pack* pack) {
   if (list.elements.size() > kMaxRules) {
     return fail(Error::Code::malformed,
@@ -243,9 +294,13 @@ Result<Pack> parse_pack(std::string_view file_name, std::string_view text) {
   const Toml* header = fields.any("pack", Toml::Kind::table);
   if (!header) fields.complain("[pack]", "is missing (with at least a name)");
   const Toml* rules = fields.any("rule", Toml::Kind::array);
+  const Toml* sets = fields.any("set", Toml::Kind::array);
   if (auto done = fields.finish(); !done) return tl::unexpected<Error>(done.error());
   Pack pack;
   if (auto read = read_header(file_name, *header, &pack); !read) {
+    return tl::unexpected<Error>(read.error());
+  }
+  if (auto read = read_sets(file_name, sets, &pack.sets); !read) {
     return tl::unexpected<Error>(read.error());
   }
   if (!rules) return pack;

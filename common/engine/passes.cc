@@ -19,6 +19,7 @@ constexpr Pass kPasses[] = {
     {"teardown", Phase::filter, "nor what follows an order to end", mark_teardown},
     {"recovered", Phase::filter, "nor what the job lived through", mark_recovered},
     {"causes", Phase::cause, "which event explains which", link_causes},
+    {"ended", Phase::cause, "trouble that was over and left no trace", mark_ended},
     {"hypotheses", Phase::rank, "what nothing else explains", build_hypotheses},
     {"confidence", Phase::rank, "how likely each is", rank_hypotheses},
     {"same_unit", Phase::final, "one GPU again and again, or several", judge_same_unit},

@@ -64,6 +64,8 @@ std::string_view to_string(MetricTest test) {
       return "above";
     case MetricTest::below:
       return "below";
+    case MetricTest::has_bits:
+      return "has_bits";
   }
   return "";
 }

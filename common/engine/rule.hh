@@ -40,13 +40,16 @@ enum class MetricTest {
   increases,   // a counter grows by at least `threshold` inside the window (resets handled)
   above,       // at or above `threshold` for at least `hold`
   below,       // at or below `threshold` for at least `hold`
+  has_bits,    // at least one of the `bits` set for at least `hold` (a mask of reasons)
 };
 
 struct MetricMatch {
-  std::vector<std::string> names;  // any of these; globs allowed
+  std::vector<std::string> names;             // any of these; globs allowed
+  std::map<std::string, std::string> labels;  // what the series' labels must be; globs
   MetricTest test = MetricTest::increases;
   std::vector<double> values;
   double threshold = 0;
+  std::uint64_t bits = 0;
   Duration hold{0};
 };
 
@@ -79,7 +82,10 @@ struct Rule {
   int strength = 70;
   // A catch-all: gives way to any other rule that matches the same entry.
   bool generic = false;
-  std::vector<std::string> explains;  // globs of rule ids whose events may follow from this one
+  // Globs of rule ids whose events may follow from this one, and until the packs are merged "@name"
+  // for a set of them.
+  std::vector<std::string> explains;
+  std::vector<std::string> ends;  // globs of rule ids whose trouble on the same unit is over by it
   Duration within{std::chrono::minutes(35)};  // how long after it: past NCCL's usual 10 and 30 min
   Reach reach = Reach::job;
   std::optional<Action> action;  // default: the outcome's
@@ -94,8 +100,12 @@ struct Rule {
   int line = 0;
 };
 
+// Lists of rule globs with a name, for `explains` and `ends`.
+using RuleSets = std::map<std::string, std::vector<std::string>, std::less<>>;
+
 struct Pack {
   std::string name, version;
+  RuleSets sets;
   std::vector<Rule> rules;
   std::vector<std::string> disabled;  // ids that this pack switches off
 };

@@ -9,7 +9,7 @@
 namespace nvab {
 namespace {
 
-constexpr std::string_view kMagic = "nvab rules 1\n";
+constexpr std::string_view kMagic = "nvab rules 2\n";
 // Far more of anything than packs have; bounds what a damaged image can ask for.
 constexpr std::uint32_t kMaxCount = 1'000'000;
 
@@ -92,6 +92,25 @@ void list(Io& io, T& values, One&& one) {
   }
 }
 
+// A map keyed by text.
+template <typename Io, typename T, typename One>
+void texts_by_name(Io& io, T& map, One&& one) {
+  std::uint64_t count = map.size();
+  io.field(count);
+  if constexpr (std::is_const_v<T>) {
+    for (auto& [name, value] : map) {
+      io.field(name);
+      one(value);
+    }
+  } else {
+    for (std::uint64_t i = 0; i < count && io.ok() && count <= kMaxCount; ++i) {
+      std::string name;
+      io.field(name);
+      one(map[name]);
+    }
+  }
+}
+
 template <typename Io, typename T, typename One>
 void optional(Io& io, T& value, One&& one) {
   std::uint64_t has = value.has_value() ? 1 : 0;
@@ -108,6 +127,8 @@ void metric_fields(Io& io, T& metric) {
   number(io, metric.test);
   list(io, metric.values, [&](auto& value) { real(io, value); });
   real(io, metric.threshold);
+  number(io, metric.bits);
+  texts_by_name(io, metric.labels, [&](auto& glob) { io.field(glob); });
   duration(io, metric.hold);
 }
 
@@ -121,6 +142,7 @@ void rule_fields(Io& io, T& rule) {
   list(io, rule.sources, [&](auto& source) { number(io, source); });
   list(io, rule.apps, [&](auto& app) { io.field(app); });
   list(io, rule.explains, [&](auto& glob) { io.field(glob); });
+  list(io, rule.ends, [&](auto& glob) { io.field(glob); });
   number(io, rule.caseless);
   optional(io, rule.metric, [&](auto& metric) { metric_fields(io, metric); });
   number(io, rule.role);
@@ -139,6 +161,8 @@ template <typename Io, typename T>
 void image_fields(Io& io, T& image) {
   io.field(image.version);
   io.field(image.digest);
+  texts_by_name(io, image.sets,
+                [&](auto& globs) { list(io, globs, [&](auto& glob) { io.field(glob); }); });
   list(io, image.rules, [&](auto& compiled) {
     rule_fields(io, compiled.rule);
     list(io, compiled.literals, [&](auto& literal) {

@@ -22,6 +22,7 @@ struct CompiledRule {
 struct RulesImage {
   std::string version;              // of the packs
   std::string digest;               // of all rules
+  RuleSets sets;                    // that packs on top may name
   std::vector<CompiledRule> rules;  // sorted by id
 };
 

@@ -37,6 +37,24 @@ Result<void> merge(const Pack& pack, RuleMap* rules) {
   return {};
 }
 
+// "@name" becomes what the set of that name holds.
+Result<void> expand_sets(const Rule& rule, const RuleSets& sets, std::vector<std::string>* globs) {
+  std::vector<std::string> all;
+  for (std::string& glob : *globs) {
+    if (!glob.starts_with('@')) {
+      all.push_back(std::move(glob));
+      continue;
+    }
+    const auto set = sets.find(std::string_view(glob).substr(1));
+    if (set == sets.end()) {
+      return fail_rule(rule, fmt::format("there is no [[set]] called '{}'", glob.substr(1)));
+    }
+    all.insert(all.end(), set->second.begin(), set->second.end());
+  }
+  *globs = std::move(all);
+  return {};
+}
+
 // "{name}" in an explanation must be a field that every event has or a capture of the rule.
 std::string unknown_placeholder(const Rule& rule, const std::vector<std::string>& captures) {
   constexpr std::string_view kAlways[] = {"node", "rank", "gpu", "nic"};
@@ -133,6 +151,7 @@ std::string canonical(const Rule& rule) {
   for (Source source : rule.sources) append(&out, to_string(source));
   list(rule.apps);
   list(rule.explains);
+  list(rule.ends);
   append(&out, fmt::format("{} {} {} {} {} {} {} {} {} {}", rule.caseless, to_string(rule.role),
                            to_string(rule.blames), rule.strength, rule.generic, rule.within.count(),
                            to_string(rule.reach), rule.drain, rule.shadow,
@@ -142,6 +161,8 @@ std::string canonical(const Rule& rule) {
   append(&out, fmt::format("{} {} {}", to_string(rule.metric->test), rule.metric->threshold,
                            rule.metric->hold.count()));
   for (double value : rule.metric->values) append(&out, fmt::format("{}", value));
+  append(&out, std::to_string(rule.metric->bits));
+  for (const auto& [label, glob] : rule.metric->labels) append(&out, label + '=' + glob);
   return out;
 }
 
@@ -185,9 +206,14 @@ Result<void> compile(CompiledRule* compiled) {
   return {};
 }
 
-Result<void> compile_packs(std::span<const Pack> packs, RuleMap* rules) {
+Result<void> compile_packs(std::span<const Pack> packs, const RuleSets& sets, RuleMap* rules) {
   for (const Pack& pack : packs) {
     if (auto merged = merge(pack, rules); !merged) return merged;
+  }
+  for (auto& [id, compiled] : *rules) {
+    for (auto* globs : {&compiled.rule.explains, &compiled.rule.ends}) {
+      if (auto expanded = expand_sets(compiled.rule, sets, globs); !expanded) return expanded;
+    }
   }
   for (auto& [id, compiled] : *rules) {
     if (!compiled.literals.empty()) continue;  // was compiled before
@@ -208,6 +234,7 @@ std::string version_of(std::span<const Pack> packs) {
 std::shared_ptr<const RulesetCore> make_core(std::string_view name, RulesImage image) {
   auto core = std::make_shared<RulesetCore>();
   core->name = {std::string(name), std::move(image.version), std::move(image.digest)};
+  core->sets = std::move(image.sets);
   core->rules.reserve(image.rules.size());
   core->literals.reserve(image.rules.size());
   for (CompiledRule& compiled : image.rules) {
@@ -228,8 +255,13 @@ Result<std::shared_ptr<const RulesetCore>> build_core(std::string_view name, Rul
     std::string id = compiled.rule.id;
     rules.emplace(std::move(id), std::move(compiled));
   }
-  if (auto done = compile_packs(packs, &rules); !done) return tl::unexpected<Error>(done.error());
   RulesImage image;
+  image.sets = std::move(base.sets);
+  for (const Pack& pack : packs) {
+    for (const auto& [name_of_set, globs] : pack.sets) image.sets[name_of_set] = globs;
+  }
+  if (auto done = compile_packs(packs, image.sets, &rules); !done)
+    return tl::unexpected<Error>(done.error());
   image.digest = digest_of(rules);
   const std::string added = version_of(packs);
   image.version = base.version + (base.version.empty() || added.empty() ? "" : ",") + added;

@@ -18,6 +18,7 @@ namespace nvab {
 // The immutable part.
 struct RulesetCore {
   RulesetName name;
+  RuleSets sets;
   std::vector<Rule> rules;                     // sorted by id
   std::vector<std::vector<Literal>> literals;  // by rule
   std::optional<LiteralMatcher> line_matcher, progress_matcher;

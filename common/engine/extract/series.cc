@@ -58,7 +58,11 @@ std::optional<Hit> increases(const MetricMatch& want, std::span<const MetricPoin
 }
 
 bool is_over(const MetricMatch& want, double value) {
-  return want.test == MetricTest::above ? value >= want.threshold : value <= want.threshold;
+  constexpr double kExact = 9007199254740992.0;  // 2^53: no mask beyond it
+  if (want.test == MetricTest::above) return value >= want.threshold;
+  if (want.test == MetricTest::below) return value <= want.threshold;
+  const bool is_mask = value >= 0 && value < kExact;
+  return is_mask && (static_cast<std::uint64_t>(value) & want.bits) != 0;
 }
 
 std::optional<Hit> beyond(const MetricMatch& want, std::span<const MetricPoint> points,
@@ -84,6 +88,7 @@ std::optional<Hit> find_hit(const MetricMatch& want, std::span<const MetricPoint
       return increases(want, points, context);
     case MetricTest::above:
     case MetricTest::below:
+    case MetricTest::has_bits:
       return beyond(want, points, context);
   }
   return std::nullopt;
@@ -123,6 +128,14 @@ bool is_called(const MetricMatch& want, std::string_view name) {
                      [&](const std::string& glob) { return glob_match(glob, name); });
 }
 
+// A label that the series does not have is empty.
+bool has_labels(const MetricMatch& want, const std::map<std::string, std::string>& labels) {
+  return std::all_of(want.labels.begin(), want.labels.end(), [&](const auto& wanted) {
+    const auto found = labels.find(wanted.first);
+    return glob_match(wanted.second, found == labels.end() ? std::string() : found->second);
+  });
+}
+
 // Of one point between two others, whether leaving it out would hide something from a test.
 class Thinning {
  public:
@@ -145,6 +158,7 @@ class Thinning {
                  !same_side(points, i);
         case MetricTest::above:
         case MetricTest::below:
+        case MetricTest::has_bits:
           return is_over(*test, now) || is_over(*test, before) || is_over(*test, next) ||
                  !same_side(points, i);
       }
@@ -207,6 +221,7 @@ void extract_series(const Ruleset& rules, std::span<const MetricSample> series,
   for (const MetricSample& sample : series) points.push_back({sample.timestamp, sample.value});
   for (const Rule& rule : rules.rules()) {
     if (!rule.metric || !is_called(*rule.metric, series.front().name)) continue;
+    if (!has_labels(*rule.metric, series.front().labels)) continue;
     if (const auto hit = find_hit(*rule.metric, points, context)) {
       events->push_back(make_event(rule, series.front(), *hit));
     }

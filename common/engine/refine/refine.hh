@@ -10,6 +10,7 @@ namespace nvab {
 
 // cause
 void link_causes(Analysis& analysis);
+void mark_ended(Analysis& analysis);  // over before the end, and nothing followed from it
 // rank
 void build_hypotheses(Analysis& analysis);
 void rank_hypotheses(Analysis& analysis);
