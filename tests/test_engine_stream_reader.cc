@@ -54,6 +54,14 @@ id = "host.frame"
 role = "cascade"
 match = 'nfs_wait_bit_killable'
 [[rule]]
+id = "app.gromacs"
+role = "cascade"
+match = 'Fatal error:'
+[[rule]]
+id = "app.hdf5"
+role = "cascade"
+match = 'errno = (?<errno>\d+)'
+[[rule]]
 id = "rt.forrtl"
 role = "cascade"
 match = 'forrtl: severe \((?<errno>\d+)\)'
@@ -334,6 +342,45 @@ static void a_fortran_backtrace_is_one_entry(void**) {
   expect_messages(trace + "\nsrun: error\n", app_stream(), {trace});
 }
 
+static void the_header_of_a_traceback_belongs_to_it(void**) {
+  const char* thread =
+      "Exception in thread Thread-3 (run):\nTraceback (most recent call last):\n"
+      "  File \"t.py\", line 1, in run\nValueError: bad";
+  const char* ignored =
+      "Exception ignored in: <function Pool.__del__ at 0x7f>\nTraceback (most recent call last):\n"
+      "  File \"p.py\", line 2, in __del__\nValueError: closed";
+  expect_messages(std::string(thread) + "\n" + ignored + "\n", app_stream(), {thread, ignored});
+  // Java has no traceback behind it, and a header may stand alone.
+  expect_messages(
+      "Exception in thread \"main\" java.lang.OutOfMemoryError: heap\n\tat A.main(A.java:3)\n"
+      "ValueError: one\nException ignored in: <x>\nValueError: two\n",
+      app_stream(), {"ValueError: one", "ValueError: two"});
+}
+
+static void a_repeated_traceback_is_of_the_rank_it_names(void**) {
+  const Outcome out = read(
+      "[rank0]: Traceback (most recent call last): (RANK 3)\n[rank0]:   File \"t.py\", line 1\n"
+      "[rank0]: ValueError: bad\n",
+      app_stream());
+  assert_int_equal(out.entries.size(), 1);
+  assert_int_equal(out.entries[0].rank.value_or(-1), 3);
+}
+
+static void errors_of_gromacs_and_hdf5_are_one_entry(void**) {
+  const std::string dashes(55, '-');
+  const std::string gromacs =
+      "Program:     gmx mdrun, version 2024.1\nMPI rank:    3 (out of 16)\n\nFatal error:\n"
+      "Too many LINCS warnings (1012)\n" +
+      dashes;
+  expect_messages("x\n" + dashes + "\n" + gromacs + "\ny\n", app_stream(), {gromacs});
+  const char* hdf5 =
+      "HDF5-DIAG: Error detected in HDF5 (1.14.2) MPI-process 17:\n"
+      "  #000: H5D.c line 1371 in H5Dwrite(): can't write\n    major: Dataset\n"
+      "    minor: Write failed\n  #001: H5FDmpio.c line 1 in x: errno = 116";
+  expect_messages(std::string(hdf5) + "\nValueError: next\n", app_stream(),
+                  {hdf5, "ValueError: next"});
+}
+
 static void lines_without_a_stamp_inherit_the_time_before(void**) {
   const Outcome out =
       read("2026-03-01T10:00:00Z a\nb\nNVRM: Xid (PCI:0000:61:00): 79\n2026-03-01T10:00:09Z c\n",
@@ -505,6 +552,9 @@ int main() {
       cmocka_unit_test(kernel_dumps_are_one_entry_a_node),
       cmocka_unit_test(a_hung_task_comes_with_its_call_trace),
       cmocka_unit_test(a_fortran_backtrace_is_one_entry),
+      cmocka_unit_test(the_header_of_a_traceback_belongs_to_it),
+      cmocka_unit_test(a_repeated_traceback_is_of_the_rank_it_names),
+      cmocka_unit_test(errors_of_gromacs_and_hdf5_are_one_entry),
       cmocka_unit_test(lines_without_a_stamp_inherit_the_time_before),
       cmocka_unit_test(the_streams_name_fills_in_what_lines_leave_out),
       cmocka_unit_test(progress_is_sampled_at_the_ends_and_between),

@@ -28,9 +28,16 @@ bool has_any(std::string_view text, const List& list) {
 }
 
 constexpr std::string_view kTraceback = "raceback (most recent call last):";
+// The line before a traceback says that it ended a thread only, or nothing at all.
+constexpr std::string_view kInThread = "Exception in thread ";
+constexpr std::string_view kIgnored = "Exception ignored ";
 
 // Open MPI writes 74.
 constexpr std::string_view kDashes = "------------------------------------------------------------";
+// GROMACS writes 55, and between them "Program:     gmx mdrun, version 2024.1".
+constexpr std::size_t kShortRule = 55;
+constexpr std::string_view kGromacs = "Program:     gmx";
+bool is_gromacs_error(std::string_view text) { return text.starts_with(kGromacs); }
 
 struct Opener {
   std::string_view literal;
@@ -39,6 +46,8 @@ struct Opener {
 };
 constexpr Opener kOpeners[] = {
     {kTraceback, BlockKind::traceback, false},
+    {kInThread, BlockKind::traceback, false},
+    {kIgnored, BlockKind::traceback, false},
     {"Root Cause (first observed failure)", BlockKind::elastic, false},
     {"terminate called ", BlockKind::native_error, false},
     {"terminated with exception: ", BlockKind::native_error, false},
@@ -47,6 +56,8 @@ constexpr Opener kOpeners[] = {
     {" error stack:", BlockKind::mpi_stack, false},
     {"BAD TERMINATION OF ONE", BlockKind::mpi_stack, false},
     {kDashes, BlockKind::banner, false},
+    {kGromacs, BlockKind::banner, false},
+    {"HDF5-DIAG: Error detected", BlockKind::hdf5, false},
     {"forrtl: ", BlockKind::fortran, false},
     {"Program received signal SIG", BlockKind::fortran, false},
     {"Error termination. Backtrace:", BlockKind::fortran, false},
@@ -130,7 +141,13 @@ constexpr std::string_view kMessageTails[] = {"nccl",
                                               "  "};
 
 constexpr int kMaxTail = 16;  // lines of an exception's text behind its first
-enum TracebackPhase { kFrames, kTail, kChain, kLastError, kReportHead, kReportBody };
+enum TracebackPhase { kFrames, kTail, kChain, kLastError, kReportHead, kReportBody, kHeader };
+
+// Java names the thread in quotes, and no traceback follows.
+bool is_traceback_header(std::string_view text) {
+  return text.starts_with(kIgnored) ||
+         (text.starts_with(kInThread) && text.ends_with(':') && !has(text, "\""));
+}
 
 void enter(BlockState* state, int phase) {
   state->phase = phase;
@@ -199,6 +216,11 @@ BlockStep report_step(BlockState* state, const BlockText& line) {
 BlockStep traceback_step(BlockState* state, const BlockText& line) {
   const bool speaks_anew = line.has_stamp && !state->first_has_stamp;
   if (speaks_anew) return state->phase == kFrames ? BlockStep::foreign : BlockStep::close;
+  if (state->phase == kHeader) {
+    if (!has(line.text, kTraceback)) return BlockStep::close;
+    enter(state, kFrames);
+    return BlockStep::take;
+  }
   if (state->phase == kFrames) return frames_step(state, line);
   if (state->phase >= kReportHead) return report_step(state, line);
   return tail_step(state, line);
@@ -234,9 +256,19 @@ BlockStep mpi_stack_step(BlockState*, const BlockText& line) {
   const std::string_view text = line.text;
   const std::size_t paren = text.find('(');
   const std::size_t colon = text.find(": ");
+  // Hydra's last two lines, behind its box of '='.
+  if (text.starts_with("YOUR APPLICATION TERMINATED WITH") ||
+      text.starts_with("This typically refers to a problem with your application"))
+    return BlockStep::take;
   const bool call = paren != std::string_view::npos && colon != std::string_view::npos &&
                     paren < colon && text.substr(0, paren).find(' ') == std::string_view::npos;
   return (call || text.starts_with('=')) && !line.has_stamp ? BlockStep::take : BlockStep::close;
+}
+
+// "  #000: H5F.c line 532 in H5Fopen(): ...", "    major: File accessibility".
+BlockStep hdf5_step(BlockState*, const BlockText& line) {
+  constexpr std::string_view kParts[] = {"  #", "    major:", "    minor:"};
+  return starts_with_any(line.text, kParts) ? BlockStep::take : BlockStep::close;
 }
 
 BlockStep banner_step(BlockState* state, const BlockText& line) {
@@ -342,7 +374,7 @@ BlockStep kernel_oom_step(BlockState*, const BlockText& line) {
 std::span<const std::string_view> block_openers() { return kLiterals; }
 
 bool is_rule_line(std::string_view text) {
-  return text.size() >= kDashes.size() && text.find_first_not_of('-') == std::string_view::npos;
+  return text.size() >= kShortRule && text.find_first_not_of('-') == std::string_view::npos;
 }
 
 std::optional<BlockState> opened_block(const BlockText& line) {
@@ -354,11 +386,17 @@ std::optional<BlockState> opened_block(const BlockText& line) {
   for (const Opener& opener : kOpeners) {
     if (opener.kernel_only && !line.is_kernel) continue;
     if (!has(line.text, opener.literal)) continue;
-    if (opener.kind == BlockKind::banner && !is_rule_line(line.text)) continue;
+    if (opener.kind == BlockKind::banner && !is_rule_line(line.text) &&
+        !is_gromacs_error(line.text)) {
+      continue;
+    }
+    const bool is_header = opener.literal == kInThread || opener.literal == kIgnored;
+    if (is_header && !is_traceback_header(line.text)) continue;
     BlockState state;
     state.kind = opener.kind;
     state.first_has_stamp = line.has_stamp;
     if (opener.kind == BlockKind::native_error) state.phase = kTail;
+    if (is_header) state.phase = kHeader;
     return state;
   }
   return std::nullopt;
@@ -378,6 +416,8 @@ BlockStep next_step(BlockState* state, const BlockText& line) {
       return mpi_stack_step(state, line);
     case BlockKind::banner:
       return banner_step(state, line);
+    case BlockKind::hdf5:
+      return hdf5_step(state, line);
     case BlockKind::fortran:
       return fortran_step(state, line);
     case BlockKind::stack_trace:

@@ -16,6 +16,7 @@ enum class BlockKind {
   mpi_signal,    // Open MPI's dump of a signal
   mpi_stack,     // MPICH's error stack
   banner,        // Open MPI's help text between dashes
+  hdf5,          // HDF5's error stack
   fortran,       // Intel and GNU Fortran, glibc
   stack_trace,   // absl's and Python's own dump of a crash
   kernel_trace,  // oops, hung task, lockup

@@ -117,4 +117,12 @@ std::optional<Time> resolve(const LineHead& head, const StreamInfo& stream,
   return std::nullopt;
 }
 
+std::optional<int> rank_of_repeated_traceback(std::string_view message) {
+  constexpr std::string_view kOpening = "Traceback (most recent call last): (RANK ";
+  constexpr std::size_t kDigits = 7;
+  if (!message.starts_with(kOpening)) return std::nullopt;
+  std::size_t length = 0;
+  return leading_number(message.substr(kOpening.size()), kDigits, &length);
+}
+
 }  // namespace nvab

@@ -47,6 +47,10 @@ struct HeadOptions {
 // The views point into `line`, which should be sanitised (control bytes are taken as they are).
 LineHead parse_head(std::string_view line, Source source, HeadOptions options = {});
 
+// torch.distributed.checkpoint repeats on every rank what failed on some of them, as "Traceback
+// (most recent call last): (RANK 3)": the rank that it happened to, where a message begins so.
+std::optional<int> rank_of_repeated_traceback(std::string_view message);
+
 // Lines that are JSON objects ({"body":…}, {"log":…}, {"msg":…}, {"MESSAGE":…}): the text and what
 // else is known. Nothing when it is not such a line.
 struct JsonLine {

@@ -155,6 +155,20 @@ bool take_nccl(HeadReader* in) {
   return true;
 }
 
+// vLLM's workers: "VllmWorker rank=3 pid=12", "Worker_TP3 pid=12". Where pipeline or data
+// parallelism adds words ("Worker_PP0_TP3"), the number is not the rank.
+void read_worker_name(std::string_view inside, LineHead* head) {
+  constexpr std::string_view kTensorRank = "Worker_TP";
+  std::size_t length = 0;
+  const std::size_t word = inside.find(" rank=");
+  if (word != std::string_view::npos) {
+    head->rank = leading_number(inside.substr(word + 6), kRankDigits, &length);
+  } else if (inside.starts_with(kTensorRank)) {
+    const auto rank = leading_number(inside.substr(kTensorRank.size()), kRankDigits, &length);
+    if (inside.substr(kTensorRank.size() + length).starts_with(' ')) head->rank = rank;
+  }
+}
+
 // "(RayTrainWorker pid=12, ip=10.0.0.7) text", "(rank 3) text".
 bool take_parenthesised(HeadReader* in) {
   const std::size_t close = in->rest.find(") ");
@@ -168,6 +182,7 @@ bool take_parenthesised(HeadReader* in) {
     in->rest.remove_prefix(close + 2);
     return true;
   }
+  read_worker_name(inside, &in->head);
   const std::size_t key = inside.find("pid=");
   if (key == std::string_view::npos || (key > 0 && inside[key - 1] != ' ')) return false;
   const auto pid = leading_number(inside.substr(key + 4), kPidDigits, &length);

@@ -309,6 +309,7 @@ LogEntry StreamReader::Impl::entry_of(const Line& line) {
   entry.severity = std::string(head.severity);
   entry.trust = stream.trust;
   entry.origin = {stream.name, line.number, line.offset};
+  if (const auto failed = rank_of_repeated_traceback(head.message)) entry.rank = failed;
   entry.message = std::string(head.message);
   return entry;
 }
