@@ -64,6 +64,7 @@ struct Analysis {
   const std::map<std::string, TaskExit>& tasks;
   const std::map<std::string, FlightDump>& dumps;
 
+  bool tasks_are_ranks = true;  // in the task record
   ProgressFacts progress;
   // When something outside the program told it to end (cancel, preemption, time limit).
   std::optional<Time> told_to_end;

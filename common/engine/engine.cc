@@ -130,6 +130,7 @@ Verdict Engine::attribute(const Ruleset& rules) const {
                     s.streams,
                     s.tasks,
                     s.dumps,
+                    true,
                     {},
                     {},
                     {},

@@ -34,6 +34,7 @@ struct Place {
   std::string node;      // subject: canonical once located; empty when not known
   std::string observer;  // who wrote it
   std::optional<int> rank, task, local_rank, gpu, port, pid;
+  bool rank_by_gpu = false;  // nobody said it: the usual layout puts it on the GPU
   std::string pci, uuid, mig, nic;
   std::vector<std::string> peers;  // nodes named besides the subject, canonical once located
 };

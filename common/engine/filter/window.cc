@@ -61,6 +61,11 @@ bool other_job(const Analysis& a, const Event& event) {
   return !a.context.is_called(job);
 }
 
+bool other_pod(const Analysis& a, const Event& event) {
+  const std::string_view pod = event.capture("pod");
+  return !pod.empty() && !a.placement.owns_pod(pod).value_or(true);
+}
+
 bool other_user(const Analysis& a, const Event& event) {
   const auto uid = parse_int(event.capture("uid"));
   return uid && a.context.uid && *uid != *a.context.uid && *uid != 0 &&
@@ -79,6 +84,27 @@ bool other_place(const Analysis& a, const Event& event) {
   const bool foreign = !event.place.observer.empty() && event.place.node.empty();
   return foreign && event.source != Source::applog && event.capture("job").empty() &&
          !speaks_for_all(event);
+}
+
+bool is_storage_trouble(const Event& event) {
+  const OutcomeRow* outcome = find_outcome(event.rule->outcome);
+  return outcome != nullptr && outcome->sub_domain == SubDomain::storage;
+}
+
+// What a host outside of the job says of a file system may be a client's trouble of its own:
+// without any of the job's nodes or programs in trouble with files, it says nothing of the job.
+void mark_storage_of_others(Analysis& a) {
+  const auto is_own = [](const Event& event) {
+    return event.source == Source::applog || !event.place.node.empty() ||
+           event.place.observer.empty() || !event.place.peers.empty();
+  };
+  bool own_trouble = false;
+  for (const Event& event : a.events)
+    own_trouble |= event.counts() && is_storage_trouble(event) && is_own(event);
+  for (Event& event : a.events) {
+    if (!own_trouble && event.counts() && is_storage_trouble(event) && !is_own(event))
+      event.mark = Mark::not_this_job;
+  }
 }
 
 bool other_gpu(const Analysis& a, const Event& event) {
@@ -112,11 +138,12 @@ void mark_outside_window(Analysis& a) {
 void mark_not_this_job(Analysis& a) {
   for (Event& event : a.events) {
     if (!event.counts()) continue;
-    if (other_job(a, event) || other_user(a, event) || other_place(a, event) ||
-        other_gpu(a, event)) {
+    if (other_job(a, event) || other_pod(a, event) || other_user(a, event) ||
+        other_place(a, event) || other_gpu(a, event)) {
       event.mark = Mark::not_this_job;
     }
   }
+  mark_storage_of_others(a);
 }
 
 void mark_quoted(Analysis& a) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Locate: observer and subject of every event -> node, rank, GPU, port of this job.
+#include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "common/base/hostlist.hh"
 #include "common/base/text.hh"
@@ -35,10 +37,10 @@ void learn_from_event(Placement* placement, const Event& event) {
   }
 }
 
-void learn_from_task(Placement* placement, const TaskExit& task) {
+void learn_from_task(Placement* placement, const TaskExit& task, bool tasks_are_ranks) {
   const std::string node = placement->node(task.node);
   if (node.empty()) return;
-  if (task.task && !is_script(task)) {
+  if (task.task && tasks_are_ranks && !is_script(task)) {
     placement->learn_rank(*task.task, node, task.local_id, std::nullopt, {});
   }
   for (const std::string& gpu : task.gpu_ids) {
@@ -48,6 +50,25 @@ void learn_from_task(Placement* placement, const TaskExit& task) {
         node, index ? std::optional<int>(static_cast<int>(*index)) : std::nullopt, {}, uuid);
   }
   for (const std::string& pci : task.gpu_pci) placement->learn_job_gpu(node, std::nullopt, pci, {});
+}
+
+// A launcher that Slurm starts once a node starts a rank for each GPU itself; then the task's
+// number is the node's. Seen from ranks that programs name, which are more than the tasks, or which
+// such a layout explains.
+bool are_tasks_ranks(const Analysis& a) {
+  std::set<int> tasks;
+  std::set<std::string_view> nodes;
+  for (const auto& [key, task] : a.tasks) {
+    if (!task.task || is_script(task)) continue;
+    tasks.insert(*task.task);
+    nodes.insert(task.node);
+  }
+  int highest = -1;
+  for (const Event& event : a.events) {
+    if (event.source == Source::applog) highest = std::max(highest, event.place.rank.value_or(-1));
+  }
+  const bool one_a_node = tasks.size() == nodes.size() && a.context.gpus_per_node.value_or(0) > 1;
+  return highest < static_cast<int>(tasks.size()) && !(one_a_node && highest >= 0);
 }
 
 std::string observer_node(const Analysis& a, const Event& event) {
@@ -64,7 +85,9 @@ void locate_gpu(const Analysis& a, Event* event) {
     place.gpu = full.index;
     place.pci = full.pci;
     place.uuid = full.uuid;
-    if (!place.rank) place.rank = a.placement.rank_of_gpu(full);
+    if (!place.rank) {
+      place.rank = a.placement.rank_of_gpu(full, &place.rank_by_gpu);
+    }
     return;
   }
   if (event->rule->blames != Blame::gpu || !place.rank) return;
@@ -79,6 +102,10 @@ void locate_event(const Analysis& a, Event* event) {
   Place& place = event->place;
   const std::string_view subject = event->capture("node");
   place.node = subject.empty() ? observer_node(a, *event) : a.placement.node(subject);
+  const std::string_view pod = event->capture("pod");
+  if (subject.empty() && !pod.empty()) {
+    place.node = a.placement.node_of_pod(pod).value_or(place.node);
+  }
   // A launcher names its ranks by node and local rank.
   if (!place.rank && place.local_rank && !place.node.empty()) {
     place.rank = a.placement.rank_of_local(place.node, *place.local_rank);
@@ -149,7 +176,8 @@ void learn_labels(const MetricSample& sample, Placement* placement) {
 
 void locate(Analysis& a) {
   for (Event& event : a.events) read_captures(&event);
-  for (const auto& [key, task] : a.tasks) learn_from_task(&a.placement, task);
+  a.tasks_are_ranks = are_tasks_ranks(a);
+  for (const auto& [key, task] : a.tasks) learn_from_task(&a.placement, task, a.tasks_are_ranks);
   for (const Event& event : a.events) learn_from_event(&a.placement, event);
   a.placement.fill_default_layout();
   for (Event& event : a.events) locate_event(a, &event);

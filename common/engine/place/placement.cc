@@ -211,8 +211,9 @@ std::optional<std::string> Placement::node_of_task(int task) const {
   return context_.nodes[static_cast<std::size_t>(task / (tasks / nodes))];
 }
 
-std::optional<int> Placement::rank_of_gpu(const GpuRef& gpu) const {
+std::optional<int> Placement::rank_of_gpu(const GpuRef& gpu, bool* is_assumed) const {
   std::optional<int> assumed;
+  if (is_assumed != nullptr) *is_assumed = false;
   for (const int number : ranks_on(gpu.node)) {
     const Rank& rank = ranks_.at(number);
     if (!rank.pci.empty() && !gpu.pci.empty()) {
@@ -225,6 +226,7 @@ std::optional<int> Placement::rank_of_gpu(const GpuRef& gpu) const {
     }
     if (rank.local_rank && gpu.index && rank.local_rank == gpu.index && !assumed) assumed = number;
   }
+  if (is_assumed != nullptr) *is_assumed = assumed.has_value();
   return assumed;
 }
 
@@ -267,6 +269,28 @@ std::optional<bool> Placement::owns(const GpuRef& gpu) const {
   }
   if (!comparable) return std::nullopt;
   return false;
+}
+
+// Jobs and JobSets add words of their own behind the name that the workload gives.
+const Step* Placement::step_of_pod(std::string_view pod) const {
+  const std::string_view name = pod.substr(pod.rfind('/') + 1);
+  for (const Step& step : context_.steps) {
+    const std::string_view id = std::string_view(step.id).substr(step.id.rfind('/') + 1);
+    const bool longer = name.size() > id.size() && name[id.size()] == '-';
+    if (!id.empty() && name.starts_with(id) && (longer || name.size() == id.size())) return &step;
+  }
+  return nullptr;
+}
+
+std::optional<std::string> Placement::node_of_pod(std::string_view pod) const {
+  const Step* step = step_of_pod(pod);
+  if (step == nullptr || step->nodes.size() != 1) return std::nullopt;
+  return node(step->nodes.front());
+}
+
+std::optional<bool> Placement::owns_pod(std::string_view pod) const {
+  if (context_.scheduler != "kueue" || context_.steps.empty()) return std::nullopt;
+  return step_of_pod(pod) != nullptr;
 }
 
 }  // namespace nvab

@@ -50,7 +50,8 @@ class Placement {
   std::optional<std::string> node_of_rank(int rank) const;
   // Of a Slurm task, by blocks in node order; nothing where tasks do not divide evenly.
   std::optional<std::string> node_of_task(int task) const;
-  std::optional<int> rank_of_gpu(const GpuRef& gpu) const;
+  // `assumed`: only the usual layout says so.
+  std::optional<int> rank_of_gpu(const GpuRef& gpu, bool* assumed = nullptr) const;
   std::optional<GpuRef> gpu_of_rank(int rank) const;
   std::optional<int> rank_of_local(const std::string& node, int local_rank) const;
   std::size_t rank_count() const { return ranks_.size(); }
@@ -59,8 +60,13 @@ class Placement {
   std::optional<bool> owns(const GpuRef& gpu) const;
   // The same for a MIG instance: nothing where none of the job's on that GPU is known.
   std::optional<bool> owns_mig(const GpuRef& gpu, std::string_view instance) const;
+  // Of a Pod ("namespace/name" or the name): the job's node that it ran on, and whether it is one
+  // of the job's; nothing where the job's Pods (its steps) are not known.
+  std::optional<std::string> node_of_pod(std::string_view pod) const;
+  std::optional<bool> owns_pod(std::string_view pod) const;
 
  private:
+  const Step* step_of_pod(std::string_view pod) const;
   struct Rank {
     std::string node;
     std::optional<int> local_rank, gpu;

@@ -11,8 +11,12 @@ namespace {
 // Failures of the machinery around the work. An exception of the program's own code after "done" is
 // the next stage of its work failing.
 bool is_machinery(const Event& event) {
-  if (event.rule->role == Role::cascade || event.rule->role == Role::teardown) return true;
   const std::string& outcome = event.rule->outcome;
+  if (event.rule->role == Role::teardown) return true;
+  if (event.rule->role == Role::cascade) {
+    const SubDomain sub = sub_domain_of(outcome);  // a result that could not be stored is lost
+    return sub != SubDomain::user_config && sub != SubDomain::storage;
+  }
   return outcome == "user_crash" || outcome == "framework_error" || outcome == "teardown_failure" ||
          outcome == "unknown";
 }

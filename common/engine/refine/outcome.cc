@@ -113,6 +113,10 @@ void decide_timeout(Analysis& a) {
 }
 
 void decide_node_failure(Analysis& a) {
+  // A node that did not boot for the job was not lost during it.
+  const auto not_booted = [](const Hypothesis& h) { return h.outcome == "launch_failure"; };
+  if (a.is_state("BOOT_FAIL") && prefer(a, "the nodes did not boot for the job", not_booted))
+    return;
   const auto blames_node = [](const Hypothesis& h) {
     const OutcomeRow* row = find_outcome(h.outcome);
     return row != nullptr && row->blames_node && !h.nodes.empty();
@@ -154,9 +158,12 @@ void decide_requeued(Analysis& a) {
 
 void decide_failed(Analysis& a) {
   // A step that srun ends after the first failure is cancelled too; nobody cancelled the job. A
-  // file that is appended to tells of the run before.
-  drop(a, [](const Hypothesis& h) {
-    return is_one_of(h.outcome, {"user_cancel", "time_limit", "success", "requeued"});
+  // file that is appended to tells of the run before. Slurm has a state for the time limit; to
+  // Kubernetes a Job at its deadline has failed.
+  const bool limit_has_a_state = a.context.scheduler != "kueue";
+  drop(a, [&](const Hypothesis& h) {
+    return is_one_of(h.outcome, {"user_cancel", "success", "requeued"}) ||
+           (limit_has_a_state && h.outcome == "time_limit");
   });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A faulty port is often silent while its peers complain about it: where communication errors name
-// their peer, the node that most other nodes name, and that names nobody itself, is the suspect.
+// their peer, the node that most other nodes name, and that names nobody itself, is the suspect. Of
+// those who are no party (a switch, the subnet manager, the controller) one is enough.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -12,7 +13,15 @@ namespace {
 
 struct Vote {
   std::set<std::string> accusers;
+  bool by_outsider = false;
 };
+
+// A switch, a subnet manager, a controller or a file server: no party to the quarrel, and no
+// program of the user's wrote its log.
+bool is_trusted_outsider(const Event& event) {
+  return event.source == Source::syslog && event.trust != Trust::user &&
+         !event.place.observer.empty() && event.place.node.empty();
+}
 
 }  // namespace
 
@@ -30,9 +39,18 @@ void judge_silent_peer(Analysis& a) {
     for (const std::string& peer : event.place.peers) {
       if (!event.place.node.empty() && event.place.node != peer)
         votes[peer].accusers.insert(event.place.node);
+      votes[peer].by_outsider |= is_trusted_outsider(event);
     }
   }
+  std::vector<std::string> told;
+  for (const auto& [node, vote] : votes) {
+    if (vote.by_outsider) told.push_back(node);
+  }
   best.nodes.clear();
+  if (!told.empty()) {
+    best.nodes = std::move(told);
+    return;
+  }
   std::size_t most = 0, second = 0;
   std::string suspect;
   for (const auto& [node, vote] : votes) {

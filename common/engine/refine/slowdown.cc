@@ -112,6 +112,10 @@ void judge_slowdown(Analysis& a) {
   hypothesis.is_slowdown = true;
   const OutcomeRow* row = find_outcome(hypothesis.outcome);
   if (row->blames_node && !event.place.node.empty()) hypothesis.nodes = {event.place.node};
+  if (event.rule->blames == Blame::gpu && !hypothesis.nodes.empty()) {
+    const Place& place = event.place;
+    hypothesis.gpus = {{place.node, place.gpu, place.pci, place.uuid}};
+  }
   hypothesis.confidence = 0.75;
   hypothesis.note = "From then on each step took " +
                     std::to_string(static_cast<int>(slowdown->times * 10) / 10) +
