@@ -61,6 +61,9 @@ constexpr std::pair<std::string_view, std::string_view> kLookAlikes[] = {
      "without the error, a server that does not answer is why"},
     {"storage-nfs-trouble-elsewhere", "without the error, a server that does not answer is why"},
     {"gpu-same-sm-over-requeues", "one misaligned access without a kernel log is the program's"},
+    {"limit-slowed-by-one-throttled-gpu", "without its output nothing says that it became slower"},
+    {"app-heap-corruption-at-exit-after-success",
+     "without its last lines an abort is the program's"},
 };
 
 bool is_look_alike(const std::string& name) {
