@@ -152,13 +152,16 @@ std::string Builder::selector(std::string_view name, std::string_view name_regex
 // Series for which this gives nothing have nothing in the window that the test would find.
 std::string filter_of(const MetricMatch& test, const std::string& series,
                       std::string_view resolution) {
-  const char* const function = test.test == MetricTest::above   ? "max_over_time"
-                               : test.test == MetricTest::below ? "min_over_time"
-                                                                : "changes";
+  const bool mask = test.test == MetricTest::has_bits;
+  const char* const function = test.test == MetricTest::above || mask ? "max_over_time"
+                               : test.test == MetricTest::below       ? "min_over_time"
+                                                                      : "changes";
   const std::string range =
       fmt::format("{}({}[{}{}] @ end())", function, series, kWindow, resolution);
   if (test.test == MetricTest::above) return fmt::format("{} >= {}", range, test.threshold);
   if (test.test == MetricTest::below) return fmt::format("{} <= {}", range, test.threshold);
+  // A value with one of the bits is no smaller than the lowest of them.
+  if (mask) return fmt::format("{} >= {}", range, test.bits & (~test.bits + 1));
   return range + " > 0";
 }
 

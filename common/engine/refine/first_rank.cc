@@ -239,7 +239,9 @@ std::optional<int> rank_by_evidence(const Analysis& a, const Hypothesis& best) {
     const bool there =
         best.nodes.empty() || event.place.node.empty() ||
         std::find(best.nodes.begin(), best.nodes.end(), event.place.node) != best.nodes.end();
-    const bool failed = event.rule->role == Role::root || event.rule->outcome == root.rule->outcome;
+    const bool failed = event.rule->role == Role::root ||
+                        event.rule->outcome == root.rule->outcome ||
+                        event.rule->id.starts_with("cuda.");  // its own device, not a peer's
     return event.cause >= 0 && failed && there;
   });
   if (!hit.empty()) {
