@@ -49,7 +49,7 @@ class ContextRun {
   Delivery* delivery_;
   std::vector<ConnectorReport> connector_reports_;
   std::vector<IngestionReport> ingestion_reports_;
-  bool failed_for_good_ = true;  // whatever failed so far
+  bool failed_for_good_ = true;       // whatever failed so far
   std::vector<std::string> missing_;  // sentences beside those of the verdict
 };
 

@@ -2,6 +2,7 @@
 # shellcheck shell=sh
 # What the scripts that run nvab-service share; read in by `. service.sh`. Sets $tmp, a folder that goes
 # with the test, and ends the services that are left.
+# shellcheck disable=SC2034 # for those who read it in
 src=${SRCDIR:-.}
 obj=${BUILDDIR:-.}/obj
 command -v python3 >/dev/null || { echo "python3 is missing"; exit 77; }
