@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: timeout=900
 # Many short jobs that end in the same moment, and runners that are killed while they work them off:
-# each job is judged once, whatever the hooks hand over and whoever dies. STORM=long kills 100 of
-# them in five storms.
+# each job is judged once, whatever the hooks hand over and whoever dies. STORM=long goes on
+# until 100 of them are killed.
 set -eu
 # shellcheck source=tests/slurm/lib.sh
 . "$SRCDIR/tests/slurm/lib.sh"
 
 jobs_at_once=200
-storms=1
+# In one storm at most, and in all at least.
 kills=10
+all_kills=1
 if [ "${STORM:-}" = long ]; then
-  storms=5
-  kills=20
+  kills=25
+  all_kills=100
 fi
 export CLUSTER_NVAB="$BUILDDIR" CLUSTER_HOOKS="plugin epilog epilogctld jobcomp"
 # All of them at the same time.
@@ -70,31 +71,38 @@ storm() {
   sleep 20 >"$jobs/gate" &
   gate=$!
   i=0
+  # In ms.
+  longest_life=600
   by_then=$(verdicts)
-  while [ "$i" -lt "$kills" ]; do
+  # None is left to be killed in the midst of work when all is judged.
+  while [ "$i" -lt "$kills" ] && [ "$by_then" -lt "$wanted" ]; do
     start_runner
     pause "$longest_life"
     kill -9 "$pid" || die "the runner had ended by itself: $(tail -n 3 "$jobs/watch.log")"
     wait "$pid" 2>/dev/null || true
     i=$((i + 1))
+    killed=$((killed + 1))
     before=$by_then
     by_then=$(verdicts)
     # Some are to die before they have begun, and some in the midst of work, however busy the machine is.
-    [ "$by_then" != "$before" ] || [ "$by_then" = "$wanted" ] || longest_life=$((longest_life * 5 / 4))
+    if [ "$by_then" = "$before" ]; then
+      longest_life=$((longest_life * 5 / 4))
+    else
+      longest_life=$((longest_life * 2 / 3))
+    fi
   done
   start_runner
   wait_until 180 "$wanted verdicts" all_judged
-  echo "$jobs_at_once jobs judged $(($(date +%s) - began)) s after their end; $kills runners were killed meanwhile, $((by_then - wanted + jobs_at_once)) jobs judged by then"
+  echo "$jobs_at_once jobs judged $(($(date +%s) - began)) s after their end; $i runners were killed meanwhile, $((by_then - wanted + jobs_at_once)) jobs judged by then"
   wait_until 60 "the end of all jobs" all_over
   wait_until 60 "an empty queue" is_empty
   kill "$gate" 2>/dev/null || true
   kill "$pid"
   wait "$pid" || fail "the watch ended with $?"
 }
-# In ms.
-longest_life=600
 wanted=0
-while [ "$wanted" -lt $((storms * jobs_at_once)) ]; do
+killed=0
+while [ "$killed" -lt "$all_kills" ]; do
   wanted=$((wanted + jobs_at_once))
   storm
 done
