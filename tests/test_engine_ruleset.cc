@@ -201,8 +201,9 @@ static void the_image_of_the_build_is_what_the_packs_say(void**) {
   for (const Rule& rule : from_text->rules()) {
     const Rule* other = (*from_image)->find(rule.id);
     assert_non_null(other);
-    assert_string_equal(other->file.c_str(), rule.file.c_str());
-    assert_int_equal(other->line, rule.line);
+    Rule without_tests = rule;  // which programs do not load
+    without_tests.tests.clear();
+    if (!(*other == without_tests)) fail_msg("the image changes %s", rule.id.c_str());
     assert_true(std::ranges::equal((*from_image)->literals(*other), from_text->literals(rule)));
   }
 }

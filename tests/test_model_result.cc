@@ -11,8 +11,13 @@ using namespace nvab;
 static Verdict sample_verdict() {
   Verdict verdict;
   verdict.outcome = "gpu_lost";
-  verdict.root_cause = {"xid_79_fell_off_bus", "GPU fell off the PCIe bus",    "gpu.xid.79", 0.97,
-                        Time(Duration(1)),     "GPU 3 of n2 fell off the bus."};
+  verdict.root_cause = {"xid_79_fell_off_bus",
+                        "GPU fell off the PCIe bus",
+                        "gpu.xid.79",
+                        0.97,
+                        Time(Duration(1)),
+                        "GPU 3 of n2 fell off the bus.",
+                        {{"strength of gpu.xid.79", 0.95}, {"other sources tell the same", 0.97}}};
   verdict.culprits.nodes = {"n2"};
   verdict.culprits.gpus = {{"n2", 3, "0000:61:00.0", "GPU-1"}, {"n2", std::nullopt, "", "GPU-2"}};
   verdict.culprits.nics = {{"n2", "mlx5_4", 1}};
@@ -50,7 +55,9 @@ static void a_verdict_has_the_fixed_members_and_reads_back(void**) {
       bytes.c_str(),
       R"({"schema":"nvab.verdict/1","outcome":"gpu_lost","root_cause":{"id":"xid_79_fell_off_bus",)"
       R"("title":"GPU fell off the PCIe bus","rule":"gpu.xid.79","confidence":0.97,)"
-      R"("time":"1970-01-01T00:00:00.000001Z","explanation":"GPU 3 of n2 fell off the bus."},)"
+      R"("time":"1970-01-01T00:00:00.000001Z","explanation":"GPU 3 of n2 fell off the bus.",)"
+      R"("confidence_steps":[{"why":"strength of gpu.xid.79","confidence":0.95},)"
+      R"({"why":"other sources tell the same","confidence":0.97}]},)"
       R"("culprits":{"nodes":["n2"],"gpus":[{"node":"n2","index":3,"pci":"0000:61:00.0",)"
       R"("uuid":"GPU-1"},{"node":"n2","index":null,"pci":null,"uuid":"GPU-2"}],)"
       R"("nics":[{"node":"n2","device":"mlx5_4","port":1}],"ranks":[11,12]},)"
@@ -73,6 +80,21 @@ static void a_verdict_has_the_fixed_members_and_reads_back(void**) {
   const auto back = verdict_from_json(*Json::parse(bytes));
   assert_true(back.has_value());
   assert_string_equal(to_json(*back).dump().c_str(), bytes.c_str());
+}
+
+static void findings_in_shadow_mode_are_a_member_only_where_there_are_any(void**) {
+  Verdict verdict = sample_verdict();
+  assert_false(to_json(verdict).has("shadow"));
+  verdict.shadow = {
+      {"site.x", "root", "gpu_lost", 2, Time(Duration(2)), "n2", 3, "a line", {"syslog/n2", 4, 0}}};
+  const Json json = to_json(verdict);
+  assert_string_equal(json.get("shadow").dump().c_str(),
+                      R"([{"rule":"site.x","role":"root","outcome":"gpu_lost","events":2,)"
+                      R"("time":"1970-01-01T00:00:00.000002Z","node":"n2","rank":3,)"
+                      R"("text":"a line","origin":{"stream":"syslog/n2","line":4,"offset":0}}])");
+  const auto back = verdict_from_json(json);
+  assert_true(back.has_value());
+  assert_string_equal(to_json(*back).dump().c_str(), json.dump().c_str());
 }
 
 static void an_empty_verdict_reads_back_and_names_no_root_cause(void**) {
@@ -210,6 +232,7 @@ static void every_connector_status_reads_back(void**) {
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_verdict_has_the_fixed_members_and_reads_back),
+      cmocka_unit_test(findings_in_shadow_mode_are_a_member_only_where_there_are_any),
       cmocka_unit_test(an_empty_verdict_reads_back_and_names_no_root_cause),
       cmocka_unit_test(unknown_members_are_skipped_and_wrong_ones_named),
       cmocka_unit_test(evidence_is_complete_only_when_all_ran_and_all_was_delivered),

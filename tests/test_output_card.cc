@@ -55,7 +55,9 @@ AttributionResult sample_result() {
                         "gpu.xid.79",
                         0.97,
                         parse_rfc3339("2026-05-02T12:20:01.5Z"),
-                        "GPU 3 of ant2 dropped off the PCIe bus (Xid 79)."};
+                        "GPU 3 of ant2 dropped off the PCIe bus (Xid 79).",
+                        {{"strength of gpu.xid.79", 0.95}, {"other sources tell the same", 0.97}}};
+  verdict.shadow = {{"site.x", "root", "gpu_lost", 2, std::nullopt, "ant2", 3, "a line of it", {}}};
   verdict.culprits.nodes = {"ant2"};
   verdict.culprits.gpus = {{"ant2", 3, "0000:61:00.0", ""}};
   verdict.first_failing_rank = 11;
@@ -118,8 +120,10 @@ void the_card_says_what_who_how_sure_and_what_to_do(void**) {
 
 void explaining_adds_the_chain_the_dropped_and_the_alternatives(void**) {
   const std::string card = text_card(sample_result(), {80, false, true});
-  for (const char* part : {"because of #1", "dropped: outside_window", "EvilText",
-                           "nccl_timeout (network_fabric, 2%): it came after"}) {
+  for (const char* part :
+       {"because of #1", "dropped: outside_window", "EvilText", "0.97 other sources tell the same",
+        "site.x (root, 2 times): a line of it",
+        "nccl_timeout (network_fabric, 2%): it came after"}) {
     if (!has(card, part)) fail_msg("'%s' is missing in\n%s", part, card.c_str());
   }
 }

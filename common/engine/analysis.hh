@@ -49,10 +49,14 @@ struct Hypothesis {
   std::optional<int> first_rank;
   std::optional<Action> action;  // unless the outcome's own
   bool drain = false;
-  bool is_slowdown = false;  // it slowed the job until its time was over
-  double confidence = 0;     // 0..1
-  std::string note;          // what a refiner found, a sentence for the explanation
-  std::string why_not;       // why another was preferred
+  bool is_slowdown = false;           // it slowed the job until its time was over
+  double confidence = 0;              // 0..1
+  std::string note;                   // what a refiner found, a sentence for the explanation
+  std::string why_not;                // why another was preferred
+  std::vector<ConfidenceStep> steps;  // how `confidence` came about
+
+  // Sets the confidence and notes why, where it makes a difference.
+  void weigh(double to, std::string_view why);
 };
 
 struct Analysis {
@@ -60,6 +64,7 @@ struct Analysis {
   const Ruleset& rules;
   Placement placement;
   std::vector<Event> events;  // event_less order
+  std::vector<Event> shadow;  // of rules in shadow mode, apart: no pass but `locate` looks at them
   const std::map<std::string, StreamCoverage>& streams;
   const std::map<std::string, TaskExit>& tasks;
   const std::map<std::string, FlightDump>& dumps;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <set>
 
@@ -19,6 +20,12 @@ constexpr double kDrainConfidence = 0.8;
 
 double rounded(double confidence) {
   return std::round(std::clamp(confidence, 0.0, 0.99) * 100) / 100;
+}
+
+std::string two_decimals(double confidence) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%.2f", rounded(confidence));
+  return text;
 }
 
 const Event* root_event(const Analysis& a) {
@@ -40,6 +47,10 @@ std::string describe(const Analysis& a) {
   } else if (const OutcomeRow* row = find_outcome(a.outcome)) {
     text = "As the scheduler reports: " + std::string(row->meaning) + '.';
   }
+  // What a capture ends with is no end of a sentence.
+  if (!text.empty() && std::string_view(".!?").find(text.back()) == std::string_view::npos) {
+    text += '.';
+  }
   if (best != nullptr && !best->note.empty()) text += ' ' + best->note + '.';
   return text;
 }
@@ -55,6 +66,9 @@ void fill_root_cause(Analysis& a) {
     return;
   }
   cause.confidence = rounded(best->confidence);
+  for (const ConfidenceStep& step : best->steps) {
+    cause.confidence_steps.push_back({step.why, std::round(step.confidence * 1000) / 1000});
+  }
   cause.explanation = describe(a);
   const Event* root = root_event(a);
   if (root == nullptr) {
@@ -235,16 +249,43 @@ void fill_victims(Analysis& a) {
   a.verdict.victims.nodes = static_cast<int>(nodes.size());
 }
 
+// The last thing that was weighed against it; empty: nothing was.
+std::string what_was_against(const Hypothesis& hypothesis) {
+  const auto& steps = hypothesis.steps;
+  for (std::size_t i = steps.size(); i > 1; --i) {
+    if (steps[i - 1].confidence < steps[i - 2].confidence) return steps[i - 1].why;
+  }
+  return {};
+}
+
 std::string why_not(const Analysis& a, const Hypothesis& other) {
   if (!other.why_not.empty()) return other.why_not;
   const Hypothesis& best = a.hypotheses.front();
-  if (a.outcome == "unknown") return "not enough evidence";
+  const std::string against = what_was_against(other);
+  if (a.outcome == "unknown") {
+    return against.empty() ? "not enough evidence" : "not enough evidence: " + against;
+  }
   if (best.root >= 0 && other.root >= 0 &&
       surely_after(a.events[static_cast<std::size_t>(other.root)],
                    a.events[static_cast<std::size_t>(best.root)])) {
     return "it came later than the root cause";
   }
-  return "less evidence speaks for it";
+  if (!against.empty()) return against;
+  return "less evidence speaks for it: " + two_decimals(other.confidence) + " against " +
+         two_decimals(best.confidence);
+}
+
+bool is_like_the_answer(const Analysis& a, const Hypothesis& other) {
+  const Event& root = a.events[static_cast<std::size_t>(other.root)];
+  const Hypothesis& best = a.hypotheses.front();
+  return root.rule->cause == a.verdict.root_cause.id ||
+         (best.root < 0 && best.outcome == other.outcome);
+}
+
+bool is_within(const std::vector<std::string>& nodes, const std::vector<std::string>& all) {
+  return std::all_of(nodes.begin(), nodes.end(), [&](const std::string& node) {
+    return std::find(all.begin(), all.end(), node) != all.end();
+  });
 }
 
 void fill_alternatives(Analysis& a) {
@@ -254,8 +295,13 @@ void fill_alternatives(Analysis& a) {
     const Hypothesis& other = a.hypotheses[i];
     if (other.root < 0) continue;
     const Event& root = a.events[static_cast<std::size_t>(other.root)];
+    std::string reason = why_not(a, other);
+    if (a.outcome != "unknown" && is_like_the_answer(a, other)) {
+      if (is_within(other.nodes, a.hypotheses.front().nodes)) continue;  // it is the answer
+      reason = "on " + fold_hostlist(other.nodes) + ": " + reason;
+    }
     a.verdict.alternatives.push_back({root.rule->cause, sub_domain_of(other.outcome),
-                                      rounded(other.confidence * 0.5), why_not(a, other)});
+                                      rounded(other.confidence * 0.5), std::move(reason)});
   }
 }
 
@@ -282,6 +328,29 @@ void fill_attributions(Analysis& a) {
   }
 }
 
+// A finding for each rule in shadow mode, of its first event.
+void fill_shadow(Analysis& a) {
+  std::map<std::string_view, ShadowFinding> found;
+  for (const Event& event : a.shadow) {
+    const auto [at, is_new] = found.try_emplace(event.rule->id);
+    ShadowFinding& finding = at->second;
+    finding.events += static_cast<int>(event.count);
+    if (!is_new) continue;
+    finding.rule = event.rule->id;
+    finding.role = to_string(event.rule->role);
+    finding.outcome = event.rule->outcome;
+    finding.time = event.time;
+    finding.node = event.place.node.empty() ? event.place.observer : event.place.node;
+    finding.rank = event.place.rank;
+    finding.text = event.text;
+    finding.origin = event.origin;
+  }
+  for (auto& [rule, finding] : found) {
+    if (a.verdict.shadow.size() >= kMaxShadow) break;
+    a.verdict.shadow.push_back(std::move(finding));
+  }
+}
+
 }  // namespace
 
 std::string fill_template(std::string_view text, const Event& event) {
@@ -300,8 +369,14 @@ std::string fill_template(std::string_view text, const Event& event) {
     if (name == "gpu") value = place.gpu ? std::to_string(*place.gpu) : place.pci;
     if (name == "nic") value = place.nic;
     if (name == "peer" && !place.peers.empty()) value = place.peers.front();
-    out += value.empty() ? "?" : value;
     text.remove_prefix(close + 1);
+    if (!value.empty()) {
+      out += value;
+    } else if (text.empty() && out.ends_with(": ")) {
+      out.resize(out.size() - 2);  // what came behind it is missing: the sentence ends here
+    } else {
+      out += name == "node" || name == "peer" ? "an unknown node" : "(unknown)";
+    }
   }
   return out;
 }
@@ -316,6 +391,7 @@ void collect_verdict(Analysis& a) {
   fill_victims(a);
   fill_alternatives(a);
   fill_attributions(a);
+  fill_shadow(a);
   a.verdict.missing = a.missing;
   a.verdict.ruleset = a.rules.name();
 }

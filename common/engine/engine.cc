@@ -3,6 +3,7 @@
 #include "common/engine/engine.hh"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -47,6 +48,16 @@ void merge(StreamCoverage* known, const StreamCoverage& more) {
   }
 }
 
+// Facts and series have their rules' events only now.
+void set_shadow_apart(Analysis* analysis) {
+  std::vector<Event>& events = analysis->events;
+  const auto first = std::stable_partition(
+      events.begin(), events.end(), [](const Event& event) { return event.mark != Mark::shadow; });
+  std::move(first, events.end(), std::back_inserter(analysis->shadow));
+  events.erase(first, events.end());
+  std::sort(analysis->shadow.begin(), analysis->shadow.end(), event_less);
+}
+
 }  // namespace
 
 // The labels once, however many points: millions come of a large job of which all is wanted.
@@ -59,6 +70,7 @@ struct Engine::State {
   const Ruleset& rules;
   ExecutionContext context;
   EventStore store;
+  EventStore shadow;  // of its own: a rule in shadow mode takes no room from others
   std::map<std::string, StoredSeries> series;
   std::map<std::string, StreamCoverage> streams;
   std::map<std::string, TaskExit> tasks;
@@ -75,14 +87,16 @@ struct Engine::State {
 };
 
 Engine::Engine(const Ruleset& rules, ExecutionContext context)
-    : state_(new State{rules, std::move(context), {}, {}, {}, {}, {}}) {}
+    : state_(new State{rules, std::move(context), {}, {}, {}, {}, {}, {}}) {}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 
 void Engine::update(ExecutionContext context) { state_->context = std::move(context); }
 
 const ExecutionContext& Engine::context() const { return state_->context; }
-std::uint64_t Engine::event_count() const { return state_->store.size() + state_->series.size(); }
+std::uint64_t Engine::event_count() const {
+  return state_->store.size() + state_->shadow.size() + state_->series.size();
+}
 
 Extracted extract(const Ruleset& rules, const Observation& observation) {
   Extracted out{observation.source,  {},
@@ -98,7 +112,13 @@ IngestCounts Engine::add(Extracted extracted) {
   IngestCounts counts;
   State& s = *state_;
   const auto count = [&](bool added) { ++(added ? counts.accepted : counts.duplicates); };
-  for (Event& event : extracted.events) count(s.store.add(std::move(event)));
+  for (Event& event : extracted.events) {
+    if (event.mark == Mark::shadow) {
+      s.shadow.add(std::move(event));
+    } else {
+      count(s.store.add(std::move(event)));
+    }
+  }
   for (const MetricSample& sample : extracted.samples) s.add_sample(sample, &counts);
   for (TaskExit& task : extracted.task_exits) {
     std::string key = task_key(task);
@@ -121,12 +141,15 @@ IngestCounts Engine::ingest(const Observation& observation) {
 
 Verdict Engine::attribute() const { return attribute(state_->rules); }
 
-Verdict Engine::attribute(const Ruleset& rules) const {
+Verdict Engine::attribute(const Ruleset& rules) const { return judge(rules).verdict; }
+
+Judgement Engine::judge(const Ruleset& rules) const {
   const State& s = *state_;
   Analysis analysis{s.context,
                     s.rules,
                     Placement(s.context),
                     s.store.events(),
+                    s.shadow.events(),
                     s.streams,
                     s.tasks,
                     s.dumps,
@@ -155,9 +178,16 @@ Verdict Engine::attribute(const Ruleset& rules) const {
     learn_labels(series.front(), &analysis.placement);
     extract_series(rules, series, s.context, &analysis.events);
   }
+  set_shadow_apart(&analysis);
   std::sort(analysis.events.begin(), analysis.events.end(), event_less);
   for (const Pass& pass : passes()) pass.run(analysis);
-  return std::move(analysis.verdict);
+  Judgement judgement{std::move(analysis.verdict), {}, std::move(analysis.shadow), -1, {}};
+  if (const Hypothesis* best = analysis.best(); best != nullptr && analysis.outcome != "unknown") {
+    judgement.root = best->root;
+    judgement.support = best->events;
+  }
+  judgement.events = std::move(analysis.events);
+  return judgement;
 }
 
 }  // namespace nvab

@@ -31,6 +31,15 @@ struct Extracted {
   std::vector<StreamCoverage> streams;
 };
 
+// A verdict with all that it was made from, for tools that look into the engine.
+struct Judgement {
+  Verdict verdict;
+  std::vector<Event> events;  // marked and linked, in event_less order
+  std::vector<Event> shadow;  // of rules in shadow mode
+  int root = -1;              // the event that is the root cause, -1: none
+  std::vector<int> support;   // events that speak for the answer, the root among them
+};
+
 // The expensive half of ingestion, without any state: a service does it outside its locks, each
 // thread with a clone of the ruleset of its own. The events point to the rules of `rules`.
 Extracted extract(const Ruleset& rules, const Observation& observation);
@@ -50,6 +59,7 @@ class Engine {
   Verdict attribute() const;
   // With the caller's clone of the same ruleset.
   Verdict attribute(const Ruleset& rules) const;
+  Judgement judge(const Ruleset& rules) const;
   std::uint64_t event_count() const;  // kept, for limits and metrics
 
  private:

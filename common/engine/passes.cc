@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's order of work, as a table: what `nvab-rules list` shows beside the rules.
+#include <cmath>
+
 #include "common/base/text.hh"
 #include "common/engine/analysis.hh"
 #include "common/engine/collect.hh"
@@ -59,6 +61,13 @@ std::string_view to_string(Phase phase) {
       return "collect";
   }
   return "";
+}
+
+void Hypothesis::weigh(double to, std::string_view why) {
+  constexpr double kNoDifference = 0.0005;  // shown with three decimals
+  const bool differs = std::abs(to - confidence) >= kNoDifference;
+  confidence = to;
+  if (differs || steps.empty()) steps.push_back({std::string(why), to});
 }
 
 bool names_rule(std::span<const std::string> globs, std::string_view id) {

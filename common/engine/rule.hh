@@ -51,12 +51,14 @@ struct MetricMatch {
   double threshold = 0;
   std::uint64_t bits = 0;
   Duration hold{0};
+  bool operator==(const MetricMatch&) const = default;
 };
 
 struct RuleTest {
   std::string line;  // the message, or a whole raw line; may hold '\n' (a block)
   bool want_match = true;
   std::map<std::string, std::string> want;  // captures that must come out like this
+  bool operator==(const RuleTest&) const = default;
 };
 
 struct Rule {
@@ -98,6 +100,7 @@ struct Rule {
   std::vector<RuleTest> tests;
   std::string file;  // where it was written, for messages
   int line = 0;
+  bool operator==(const Rule&) const = default;
 };
 
 // Lists of rule globs with a name, for `explains` and `ends`.

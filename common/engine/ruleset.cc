@@ -53,16 +53,47 @@ std::size_t Ruleset::next_candidate(std::string_view bytes, std::size_t from) co
   return impl_->core->line_matcher->next(bytes, from);
 }
 
-bool Ruleset::may_match(std::string_view message) const {
-  impl_->candidates.clear();
-  impl_->core->line_matcher->owners(message, &impl_->candidates);
+void Ruleset::Impl::find_candidates(const LiteralMatcher& matcher, std::string_view message) {
+  candidates.clear();
+  matcher.owners(message, &candidates);
+}
+
+bool Ruleset::Impl::any_candidate(bool in_shadow) const {
   // The openers of blocks come last and are no rule's.
-  return !impl_->candidates.empty() && impl_->candidates.front() < impl_->core->rules.size();
+  return std::any_of(candidates.begin(), candidates.end(), [&](std::uint32_t owner) {
+    return owner < core->rules.size() && core->rules[owner].shadow == in_shadow;
+  });
+}
+
+bool Ruleset::may_match(std::string_view message) const {
+  impl_->find_candidates(*impl_->core->line_matcher, message);
+  return impl_->any_candidate(false);
 }
 
 bool Ruleset::may_be_progress(std::string_view message) const {
-  return impl_->core->progress_matcher->next(message, 0) != npos;
+  if (!has_shadow()) return impl_->core->progress_matcher->next(message, 0) != npos;
+  impl_->find_candidates(*impl_->core->progress_matcher, message);
+  return impl_->any_candidate(false);
 }
+
+bool Ruleset::may_match_shadow(std::string_view message) const {
+  for (const auto* matcher : {&impl_->core->line_matcher, &impl_->core->progress_matcher}) {
+    impl_->find_candidates(**matcher, message);
+    if (impl_->any_candidate(true)) return true;
+  }
+  return false;
+}
+
+bool Ruleset::is_candidate(std::string_view line) const {
+  if (next_candidate(line, 0) == npos) return false;
+  if (!has_shadow()) return true;
+  impl_->find_candidates(*impl_->core->line_matcher, line);
+  const bool opener =
+      !impl_->candidates.empty() && impl_->candidates.back() >= impl_->core->rules.size();
+  return opener || impl_->any_candidate(false);
+}
+
+bool Ruleset::has_shadow() const { return impl_->core->has_shadow; }
 
 std::optional<RuleMatch> Ruleset::try_rule(const Rule& rule, std::string_view message) const {
   return impl_->confirm(impl_->core->index_of(rule), message);
@@ -93,8 +124,7 @@ const Regex* Ruleset::Impl::pattern(LazyRegex* lazy, const std::string& text, bo
 void Ruleset::Impl::run(const LiteralMatcher& matcher, std::string_view message, Source source,
                         std::string_view app, std::vector<RuleMatch>* matches_out) {
   message = message.substr(0, kMaxMatchText);
-  candidates.clear();
-  matcher.owners(message, &candidates);
+  find_candidates(matcher, message);
   for (std::uint32_t index : candidates) {
     if (index >= core->rules.size()) break;  // only opens a block
     if (!applies(core->rules[index], source, app)) continue;

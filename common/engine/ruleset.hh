@@ -49,9 +49,15 @@ class Ruleset {
   // a literal of any line rule (progress rules excepted: their lines are sampled) or opens a block;
   // npos when there is none. A literal across the end of `bytes` is not seen.
   std::size_t next_candidate(std::string_view bytes, std::size_t from) const;
-  // Whether stage one lets any line rule, or any progress rule, look at this message.
+  // Whether stage one lets any line rule, or any progress rule, look at this message; rules in
+  // shadow mode do not count.
   bool may_match(std::string_view message) const;
   bool may_be_progress(std::string_view message) const;
+  // Whether it lets any rule in shadow mode look.
+  bool may_match_shadow(std::string_view message) const;
+  // Whether next_candidate() stops in this line for the sake of others than rules in shadow mode.
+  bool is_candidate(std::string_view line) const;
+  bool has_shadow() const;
 
   // Both stages on one message (a line or block) of one source written by `app`: every rule that
   // matches, in rule order, progress rules excepted. Captures point into `message`.

@@ -185,6 +185,7 @@ void fill_matchers(RulesetCore* core) {
   std::vector<OwnedLiteral> line, progress;
   for (const Rule& rule : core->rules) {
     const std::uint32_t index = core->index_of(rule);
+    core->has_shadow = core->has_shadow || rule.shadow;
     auto& list = rule.role == Role::progress ? progress : line;
     for (const Literal& literal : core->literals[index]) list.push_back({literal, index});
   }

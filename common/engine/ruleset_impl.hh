@@ -22,6 +22,7 @@ struct RulesetCore {
   std::vector<Rule> rules;                     // sorted by id
   std::vector<std::vector<Literal>> literals;  // by rule
   std::optional<LiteralMatcher> line_matcher, progress_matcher;
+  bool has_shadow = false;  // any rule in shadow mode
 
   std::uint32_t index_of(const Rule& rule) const;
   // Null when there is none.
@@ -49,6 +50,9 @@ struct Ruleset::Impl {
 
   std::optional<RuleMatch> confirm(std::uint32_t index, std::string_view message);
   const Regex* pattern(LazyRegex* lazy, const std::string& text, bool caseless);
+  // The owners of literals in `message`, in `candidates`.
+  void find_candidates(const LiteralMatcher& matcher, std::string_view message);
+  bool any_candidate(bool in_shadow) const;
   void run(const LiteralMatcher& matcher, std::string_view message, Source source,
            std::string_view app, std::vector<RuleMatch>* matches_out);
 };

@@ -78,6 +78,7 @@ Json to_json(const LogEntry& entry) {
   out.set("trust", Json::of(to_string(entry.trust)));
   if (!entry.origin.stream.empty()) out.set("origin", to_json(entry.origin));
   out.set("message", Json::of(entry.message));
+  if (entry.only_shadow) out.set("only_shadow", Json::of(true));
   return out;
 }
 

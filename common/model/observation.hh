@@ -51,6 +51,8 @@ struct LogEntry {
   Trust trust = Trust::user;
   Origin origin;
   std::string message;  // without the prefixes that became fields; valid UTF-8
+  // Only rules in shadow mode asked for it: without them it would not have been read.
+  bool only_shadow = false;
 };
 
 struct MetricSample {

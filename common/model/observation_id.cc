@@ -52,7 +52,8 @@ class IdentityWriter {
   IdentityWriter& operator<<(const LogEntry& e) {
     return *this << e.timestamp << static_cast<int>(e.time_quality) << e.node << e.rank << e.task
                  << e.local_rank << e.app << e.pid << e.severity << e.facility
-                 << static_cast<int>(e.trust) << e.origin << e.message;
+                 << static_cast<int>(e.trust) << e.origin << e.message
+                 << (e.only_shadow ? "only_shadow" : "");
   }
   IdentityWriter& operator<<(const MetricSample& s) {
     *this << s.timestamp << s.name << s.labels.size();

@@ -44,6 +44,16 @@ LogEntry read_log_entry(Fields in) {
   if (entry.origin.stream.empty()) entry.origin.stream = stream;
   if (!in.has("message")) in.complain("message", "is missing");
   entry.message = in.text("message");
+  entry.only_shadow = in.flag("only_shadow");
+  return entry;
+}
+
+// Of a system log, whose writers are services unless the sender knows better.
+template <typename Fields>
+LogEntry read_system_entry(Fields in) {
+  const bool is_said = in.has("trust");
+  LogEntry entry = read_log_entry(in);
+  if (!is_said) entry.trust = Trust::system;
   return entry;
 }
 
@@ -175,9 +185,11 @@ void read_entries(Fields& in, Observation& observation) {
   constexpr std::string_view kEntries = "entry_timeseries";
   switch (observation.source) {
     case Source::applog:
+      observation.entries = in.items(kEntries, read_log_entry<Fields>);
+      break;
     case Source::syslog:
     case Source::scheduler:
-      observation.entries = in.items(kEntries, read_log_entry<Fields>);
+      observation.entries = in.items(kEntries, read_system_entry<Fields>);
       break;
     case Source::node_metrics:
       observation.samples = in.items(kEntries, read_sample<Fields>);

@@ -8,6 +8,17 @@
 namespace nvab {
 namespace {
 
+Json to_json(const ConfidenceStep& step) {
+  Json out = Json::object();
+  out.set("why", Json::of(step.why));
+  out.set("confidence", Json::of(step.confidence));
+  return out;
+}
+
+ConfidenceStep read_step(JsonFields in) {
+  return {in.text("why"), in.number("confidence").value_or(0)};
+}
+
 Json to_json(const RootCause& cause) {
   if (cause.id.empty()) return {};
   Json out = Json::object();
@@ -17,6 +28,7 @@ Json to_json(const RootCause& cause) {
   out.set("confidence", Json::of(cause.confidence));
   out.set("time", json_or_null(cause.time));
   out.set("explanation", Json::of(cause.explanation));
+  out.set("confidence_steps", json_list(cause.confidence_steps, to_json));
   return out;
 }
 
@@ -28,6 +40,7 @@ RootCause read_root_cause(JsonFields in) {
   cause.confidence = in.number("confidence").value_or(0);
   cause.time = in.time("time");
   cause.explanation = in.text("explanation");
+  cause.confidence_steps = in.items("confidence_steps", read_step);
   return cause;
 }
 
@@ -188,6 +201,34 @@ Alternative read_alternative(JsonFields in) {
   return alternative;
 }
 
+Json to_json(const ShadowFinding& finding) {
+  Json out = Json::object();
+  out.set("rule", Json::of(finding.rule));
+  out.set("role", Json::of(finding.role));
+  out.set("outcome", text_or_null(finding.outcome));
+  out.set("events", Json::of(finding.events));
+  out.set("time", json_or_null(finding.time));
+  out.set("node", text_or_null(finding.node));
+  out.set("rank", json_or_null(finding.rank));
+  out.set("text", Json::of(finding.text));
+  out.set("origin", to_json(finding.origin));
+  return out;
+}
+
+ShadowFinding read_shadow(JsonFields in) {
+  ShadowFinding finding;
+  finding.rule = in.text("rule");
+  finding.role = in.text("role");
+  finding.outcome = in.text("outcome");
+  finding.events = in.small("events").value_or(0);
+  finding.time = in.time("time");
+  finding.node = in.text("node");
+  finding.rank = in.small("rank");
+  finding.text = in.text("text");
+  finding.origin = read_origin(in.member("origin"));
+  return finding;
+}
+
 Json to_json(const NodeAttribution& attribution) {
   Json out = Json::object();
   out.set("type", Json::of("NodeAttribution"));
@@ -230,6 +271,7 @@ void write_finding(Json& out, const Verdict& verdict) {
 
 void write_limits(Json& out, const Verdict& verdict) {
   out.set("missing", json_strings(verdict.missing));
+  if (!verdict.shadow.empty()) out.set("shadow", json_list(verdict.shadow, to_json));
   out.set("ruleset", to_json(verdict.ruleset));
 }
 
@@ -246,6 +288,7 @@ Verdict read_verdict(JsonFields& in) {
   verdict.alternatives = in.items("alternatives", read_alternative);
   verdict.attributions = in.items("attributions", read_attribution);
   verdict.missing = in.texts("missing");
+  verdict.shadow = in.items("shadow", read_shadow);
   verdict.ruleset = read_ruleset(in.member("ruleset"));
   return verdict;
 }

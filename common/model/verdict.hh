@@ -17,13 +17,20 @@ namespace nvab {
 
 inline constexpr std::string_view kVerdictSchema = "nvab.verdict/1";
 
+// A step on the way to a confidence: what was weighed, and the confidence after it.
+struct ConfidenceStep {
+  std::string why;        // "strength of gpu.xid.79", "a second source agrees: node_metrics"
+  double confidence = 0;  // 0..1, three decimals
+};
+
 struct RootCause {
   std::string id;  // "xid_79_fell_off_bus"; empty: nothing was found
   std::string title;
   std::string rule;       // id of the rule that recognised it
   double confidence = 0;  // 0..1, two decimals
   std::optional<Time> time;
-  std::string explanation;  // one or two sentences for a person
+  std::string explanation;                       // one or two sentences for a person
+  std::vector<ConfidenceStep> confidence_steps;  // first the prior; the last one is `confidence`
 };
 
 struct GpuRef {
@@ -89,6 +96,18 @@ struct Alternative {
   std::string why_not;
 };
 
+// What a rule in shadow mode found: reported, without effect on anything else.
+struct ShadowFinding {
+  std::string rule, role, outcome;
+  int events = 0;  // how often it matched
+  // Of the first one.
+  std::optional<Time> time;
+  std::string node;
+  std::optional<int> rank;
+  std::string text;
+  Origin origin;
+};
+
 // Upstream's item: its nested list is empty for a node that is not to blame.
 struct NodeAttribution {
   std::string node;
@@ -110,7 +129,8 @@ struct Verdict {
   Victims victims;
   std::vector<Alternative> alternatives;
   std::vector<NodeAttribution> attributions;
-  std::vector<std::string> missing;  // sentences: what was not there to look at
+  std::vector<std::string> missing;   // sentences: what was not there to look at
+  std::vector<ShadowFinding> shadow;  // by rule; in the JSON only where there are any
   RulesetName ruleset;
 };
 

@@ -53,6 +53,21 @@ bool any_marked(const Verdict& verdict, bool marked) {
   return false;
 }
 
+void explain_confidence(const RootCause& cause, CardWriter* out) {
+  out->heading("How sure, and why");
+  for (const ConfidenceStep& step : cause.confidence_steps) {
+    out->field("", fmt::format("{:.2f} {}", step.confidence, step.why));
+  }
+}
+
+void explain_shadow(const Verdict& verdict, CardWriter* out) {
+  out->heading("Rules in shadow mode, without effect");
+  for (const ShadowFinding& finding : verdict.shadow) {
+    out->field("", fmt::format("{} ({}, {} times): {}", finding.rule, finding.role, finding.events,
+                               finding.text));
+  }
+}
+
 void explain_reading(const AttributionResult& result, CardWriter* out) {
   out->heading("What was read");
   for (const ConnectorReport& report : result.connector_reports) {
@@ -70,6 +85,7 @@ void explain_reading(const AttributionResult& result, CardWriter* out) {
 
 void explain(const AttributionResult& result, CardWriter* out) {
   const Verdict& verdict = result.verdict;
+  if (!verdict.root_cause.confidence_steps.empty()) explain_confidence(verdict.root_cause, out);
   if (any_marked(verdict, false)) {
     out->heading("What explains what");
     explain_items(result, false, out);
@@ -85,6 +101,7 @@ void explain(const AttributionResult& result, CardWriter* out) {
                                  std::round(other.confidence * 100), other.why_not));
     }
   }
+  if (!verdict.shadow.empty()) explain_shadow(verdict, out);
   explain_reading(result, out);
 }
 

@@ -166,9 +166,13 @@ AttributionResult Month::make(int index, Time end, const Ending& ending, int fir
   result.evidence_status = pick(12) == 0 ? EvidenceStatus::partial : EvidenceStatus::complete;
   Verdict& verdict = result.verdict;
   verdict.outcome = ending.sub_domain == S::none ? "completed" : ending.cause;
-  verdict.root_cause = {
-      ending.cause, ending.title, ending.rule, ending.confidence, end - std::chrono::seconds(40),
-      ending.title};
+  verdict.root_cause = {ending.cause,
+                        ending.title,
+                        ending.rule,
+                        ending.confidence,
+                        end - std::chrono::seconds(40),
+                        ending.title,
+                        {{std::string("strength of ") + ending.rule, ending.confidence}}};
   verdict.advice.action = ending.state == T::completed ? Action::none_needed : Action::investigate;
   verdict.timeline.push_back({end - std::chrono::seconds(40),
                               context.nodes.front(),

@@ -153,6 +153,9 @@ void extract_parsed(const Ruleset& rules, const LogEntry& entry, Source source,
   std::vector<RuleMatch> matches;
   rules.match(entry.message, source, entry.app, &matches);
   rules.match_progress(entry.message, source, &matches);
+  if (entry.only_shadow) {
+    std::erase_if(matches, [](const RuleMatch& match) { return !match.rule->shadow; });
+  }
   const std::size_t first = events->size();
   for (const RuleMatch& match : matches) events->push_back(make_event(rules, entry, source, match));
   settle(events, first);

@@ -125,6 +125,7 @@ struct StreamReader::Impl {
   std::uint64_t number_of(std::string_view piece, std::size_t begin);
   LogEntry entry_of(const Line& line);
   void emit_block(LogEntry&& entry);
+  void sink_shadow(LogEntry&& entry);
   void read_tail();
   std::string last_line() const;
   StreamCoverage finish();
@@ -238,7 +239,7 @@ void StreamReader::Impl::handle(std::string_view piece, std::size_t begin, std::
   const std::string_view raw = piece.substr(begin, end - begin);
   if (raw.empty() && !blocks.any_open() && !select_all) return;
   if (raw.empty() && is_second_half(piece, begin)) return;
-  const bool candidate = known_candidate || rules.next_candidate(raw, 0) != Ruleset::npos;
+  const bool candidate = (known_candidate && !rules.has_shadow()) || rules.is_candidate(raw);
   Line line = parse(raw, offset + begin);
   line.number = number_of(piece, begin);
   line.text.is_candidate = candidate;
@@ -251,7 +252,17 @@ void StreamReader::Impl::handle(std::string_view piece, std::size_t begin, std::
   const bool wanted = select_all ||
                       (candidate && (rules.may_match(raw) || rules.may_match(line.head.message))) ||
                       (is_sampled(line.offset) && rules.may_be_progress(raw));
-  if (wanted) sink(entry_of(line));
+  if (wanted) {
+    sink(entry_of(line));
+  } else if (rules.has_shadow() &&
+             (rules.may_match_shadow(raw) || rules.may_match_shadow(line.head.message))) {
+    sink_shadow(entry_of(line));
+  }
+}
+
+void StreamReader::Impl::sink_shadow(LogEntry&& entry) {
+  entry.only_shadow = true;
+  sink(std::move(entry));
 }
 
 // The '\n' of "\r\n" ends no line of its own.
@@ -315,7 +326,11 @@ LogEntry StreamReader::Impl::entry_of(const Line& line) {
 }
 
 void StreamReader::Impl::emit_block(LogEntry&& entry) {
-  if (select_all || rules.may_match(entry.message)) sink(std::move(entry));
+  if (select_all || rules.may_match(entry.message)) {
+    sink(std::move(entry));
+  } else if (rules.has_shadow() && rules.may_match_shadow(entry.message)) {
+    sink_shadow(std::move(entry));
+  }
 }
 
 // Keeps the last kHistory bytes, from the beginning of a line.

@@ -181,6 +181,10 @@ void locate(Analysis& a) {
   for (const Event& event : a.events) learn_from_event(&a.placement, event);
   a.placement.fill_default_layout();
   for (Event& event : a.events) locate_event(a, &event);
+  for (Event& event : a.shadow) {
+    read_captures(&event);
+    locate_event(a, &event);
+  }
 }
 
 }  // namespace nvab

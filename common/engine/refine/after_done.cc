@@ -64,7 +64,7 @@ void judge_after_done(Analysis& a) {
   best.gpus.clear();
   best.nics.clear();
   best.action = Action::none_needed;
-  best.confidence = std::max(best.confidence, 0.8);
+  best.weigh(std::max(best.confidence, 0.8), "the work was complete before it");
   best.note = "The program had said that its work was complete";
 }
 

@@ -190,7 +190,7 @@ void judge_collectives(Analysis& a) {
   if (!desync.empty()) {
     Hypothesis& hypothesis = answer(a);
     hypothesis.outcome = "collective_desync";
-    hypothesis.confidence = std::max(hypothesis.confidence, 0.8);
+    hypothesis.weigh(std::max(hypothesis.confidence, 0.8), "ranks were in different collectives");
     hypothesis.action = Action::fix_before_retry;
     hypothesis.note = desync;
     return;

@@ -41,7 +41,7 @@ void drop(Analysis& a, Unwanted unwanted) {
 void assume(Analysis& a, std::string_view outcome, double confidence) {
   Hypothesis hypothesis;
   hypothesis.outcome = outcome;
-  hypothesis.confidence = confidence;
+  hypothesis.weigh(confidence, "the scheduler says " + std::string(a.context.base_state()));
   a.hypotheses.insert(a.hypotheses.begin(), std::move(hypothesis));
 }
 
@@ -196,6 +196,7 @@ void weigh_competitors(Analysis& a) {
   if (a.hypotheses.size() < 2) return;
   Hypothesis& best = a.hypotheses.front();
   double strongest = 0;
+  std::string rival;
   for (std::size_t i = 1; i < a.hypotheses.size(); ++i) {
     const Hypothesis& other = a.hypotheses[i];
     const bool fact_only =
@@ -204,10 +205,15 @@ void weigh_competitors(Analysis& a) {
     if (fact_only || !other.why_not.empty() ||
         sub_domain_of(other.outcome) == sub_domain_of(best.outcome))
       continue;
-    strongest = std::max(strongest, other.confidence);
+    if (other.confidence <= strongest) continue;
+    strongest = other.confidence;
+    rival =
+        other.root < 0 ? other.outcome : a.events[static_cast<std::size_t>(other.root)].rule->id;
   }
   const double gap = best.confidence - strongest;
-  if (strongest > 0 && gap < 0.4) best.confidence *= 1.0 - 0.5 * (0.4 - std::max(0.0, gap)) / 0.8;
+  if (strongest <= 0 || gap >= 0.4) return;
+  best.weigh(best.confidence * (1.0 - 0.5 * (0.4 - std::max(0.0, gap)) / 0.8),
+             rival + " is nearly as likely");
 }
 
 }  // namespace

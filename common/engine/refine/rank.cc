@@ -191,7 +191,8 @@ void prefer_the_last_of_like_faults(Analysis& a) {
     time = other.time;
     last = i;
   }
-  a.hypotheses[last].confidence = std::max(a.hypotheses[last].confidence, best.confidence);
+  a.hypotheses[last].weigh(std::max(a.hypotheses[last].confidence, best.confidence),
+                           "as likely as the earlier ones, which the job lived through");
   const auto front = a.hypotheses.begin();
   std::rotate(front, front + static_cast<long>(last), front + static_cast<long>(last) + 1);
 }
@@ -209,6 +210,41 @@ void prefer_the_first(Analysis& a) {
   }
   const auto front = a.hypotheses.begin();
   std::rotate(front, front + static_cast<long>(first), front + static_cast<long>(first) + 1);
+}
+
+// The prior: the strongest of the rules whose events are this root.
+const Rule& strongest_rule(const Analysis& a, const Hypothesis& hypothesis) {
+  const Rule* strongest = a.events[static_cast<std::size_t>(hypothesis.root)].rule;
+  const Role role = strongest->role;
+  for (const int index : hypothesis.events) {
+    const Event& event = a.events[static_cast<std::size_t>(index)];
+    const bool is_root = event.cause < 0 && event.rule->role == role;
+    if (is_root && event.rule->strength > strongest->strength) strongest = event.rule;
+  }
+  return *strongest;
+}
+
+void weigh_evidence(const Analysis& a, Hypothesis* h) {
+  const Rule& root = *a.events[static_cast<std::size_t>(h->root)].rule;
+  const Rule& prior = strongest_rule(a, *h);
+  const std::size_t more = std::min<std::size_t>(2, independent_sources(a, *h) - 1);
+  const std::size_t effects = effect_kinds(a, *h);
+  const auto leave_doubt = [&](double share, std::string_view why) {
+    h->weigh(1.0 - (1.0 - h->confidence) * share, why);
+  };
+  h->weigh(prior.strength / 100.0, "strength of " + prior.id);
+  leave_doubt(std::pow(0.6, static_cast<double>(more)), "other sources tell the same");
+  leave_doubt(std::pow(0.8, static_cast<double>(std::min<std::size_t>(3, effects))),
+              "what follows from it was seen");
+  h->weigh(h->confidence * left_by_distance(a, *h, effects),
+           "long before the end, and nothing followed");
+  if (root.generic) h->weigh(h->confidence * 0.95, "the message does not say much");
+  if (may_be_a_neighbours(a, *h)) {
+    h->weigh(h->confidence * 0.33, "the MIG instance may be another job's");
+  }
+  if (is_a_hiccup_so_far(a, *h, root, effects)) {
+    h->weigh(h->confidence * 0.65, "jobs often live through it, and nothing followed");
+  }
 }
 
 }  // namespace
@@ -233,23 +269,7 @@ void build_hypotheses(Analysis& a) {
 void rank_hypotheses(Analysis& a) {
   for (Hypothesis& hypothesis : a.hypotheses) {
     std::sort(hypothesis.events.begin(), hypothesis.events.end());
-    const Event& root = a.events[static_cast<std::size_t>(hypothesis.root)];
-    int strength = root.rule->strength;
-    for (const int index : hypothesis.events) {
-      const Event& event = a.events[static_cast<std::size_t>(index)];
-      if (event.cause < 0 && event.rule->role == root.rule->role) {
-        strength = std::max(strength, event.rule->strength);
-      }
-    }
-    const std::size_t effects = effect_kinds(a, hypothesis);
-    double doubt = 1.0 - strength / 100.0;
-    doubt *= std::pow(
-        0.6, static_cast<double>(std::min<std::size_t>(2, independent_sources(a, hypothesis) - 1)));
-    doubt *= std::pow(0.8, static_cast<double>(std::min<std::size_t>(3, effects)));
-    hypothesis.confidence = (1.0 - doubt) * left_by_distance(a, hypothesis, effects);
-    if (root.rule->generic) hypothesis.confidence *= 0.95;
-    if (may_be_a_neighbours(a, hypothesis)) hypothesis.confidence *= 0.33;
-    if (is_a_hiccup_so_far(a, hypothesis, *root.rule, effects)) hypothesis.confidence *= 0.65;
+    weigh_evidence(a, &hypothesis);
   }
   std::sort(a.hypotheses.begin(), a.hypotheses.end(), [](const Hypothesis& l, const Hypothesis& r) {
     return std::make_tuple(-l.confidence, l.root) < std::make_tuple(-r.confidence, r.root);

@@ -46,7 +46,7 @@ void blame_unit(Analysis& a, Hypothesis* hypothesis, const Unit& unit) {
   if (event.place.rank) hypothesis->ranks.push_back(*event.place.rank);
   hypothesis->action = Action::requeue_exclude_nodes;
   constexpr double kSameSm = 0.85;
-  hypothesis->confidence = std::max(hypothesis->confidence, kSameSm);
+  hypothesis->weigh(std::max(hypothesis->confidence, kSameSm), "the same unit again and again");
   hypothesis->note = "The same GPU raised it " + std::to_string(unit.faults) +
                      " separate times while the others ran the same code without";
 }

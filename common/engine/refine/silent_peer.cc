@@ -68,7 +68,7 @@ void judge_silent_peer(Analysis& a) {
     best.nodes = {suspect};
     best.note = std::to_string(most) + " nodes lost their connection to " + suspect;
   } else {
-    best.confidence *= 0.6;
+    best.weigh(best.confidence * 0.6, "nodes accuse each other");
   }
 }
 

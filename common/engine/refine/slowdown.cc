@@ -116,7 +116,8 @@ void judge_slowdown(Analysis& a) {
     const Place& place = event.place;
     hypothesis.gpus = {{place.node, place.gpu, place.pci, place.uuid}};
   }
-  hypothesis.confidence = 0.75;
+  constexpr double kSlowed = 0.75;
+  hypothesis.weigh(kSlowed, event.rule->id + " came when the steps became slower");
   hypothesis.note = "From then on each step took " +
                     std::to_string(static_cast<int>(slowdown->times * 10) / 10) +
                     " times as long, until the time limit";

@@ -45,7 +45,9 @@ void apply_spread(Analysis& a, Hypothesis* hypothesis) {
   if (row->blames_node) hypothesis->nodes.assign(shown.begin(), shown.end());
   hypothesis->action = row->action;
   // That each node shows it by itself is no accident.
-  if (outcome == rule.everywhere) hypothesis->confidence = 1 - (1 - hypothesis->confidence) * 0.6;
+  if (outcome == rule.everywhere) {
+    hypothesis->weigh(1 - (1 - hypothesis->confidence) * 0.6, "every node of the job shows it");
+  }
   hypothesis->note = shown.size() >= all ? "Every node of the job shows it"
                                          : std::to_string(shown.size()) + " of " +
                                                std::to_string(all) + " nodes show it";
