@@ -160,6 +160,10 @@ ContextSummary ContextRun::conclude(Session& session) {
     return summary(ContextStatus::failed, "judging: " + verdict.error().message);
   }
   verdict->missing.insert(verdict->missing.end(), missing_.begin(), missing_.end());
+  if (!pipeline_.no_drain.empty() && !verdict->advice.drain.empty()) {
+    verdict->advice.drain.clear();
+    verdict->missing.push_back(pipeline_.no_drain);
+  }
   AttributionResult result = enrich(context_, std::move(*verdict), std::move(connector_reports_),
                                     std::move(ingestion_reports_));
   result.attributor_id = session.id();

@@ -39,6 +39,8 @@ struct Pipeline {
   bool (*must_stop)() = nullptr;           // whether to end waiting; null: only when interrupted
   Deadline deadline;                       // of the run
   bool strict = false;
+  // Why no node may be drained on this evidence, a sentence; empty: it may.
+  std::string no_drain;
 };
 
 // How a result of a queue entry is delivered, in one try after the other.

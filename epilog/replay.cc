@@ -2,7 +2,13 @@
 // See replay.hh; the layout is in nvab-result(5).
 #include "epilog/replay.hh"
 
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "common/base/file.hh"
@@ -102,6 +108,26 @@ Result<void> add_blind(const std::string& folder, std::vector<NamedCollector>* c
   return {};
 }
 
+// What another user than root and the reader can have written, or nothing.
+std::string foreign(const std::string& path) {
+  struct stat about {};
+  if (::lstat(path.c_str(), &about) != 0 || S_ISLNK(about.st_mode)) return {};
+  const bool is_owned = about.st_uid == 0 || about.st_uid == ::geteuid();
+  if (!is_owned) return fmt::format("{} belongs to user {}", path, about.st_uid);
+  return (about.st_mode & S_IWOTH) != 0 ? path + " can be written by anybody" : std::string();
+}
+
+// The first such part of a bundle.
+std::string foreign_part(const std::string& folder) {
+  std::string found = foreign(folder);
+  std::error_code error;
+  std::filesystem::recursive_directory_iterator parts(folder, error), end;
+  for (; found.empty() && !error && parts != end; parts.increment(error)) {
+    found = foreign(parts->path().string());
+  }
+  return found;
+}
+
 }  // namespace
 
 Result<Replay> open_replay(const std::string& folder, Host& host) {
@@ -114,6 +140,9 @@ Result<Replay> open_replay(const std::string& folder, Host& host) {
   auto context = read_job_file(folder + "/job.json");
   if (!context) return fail("replaying " + folder, context.error());
   Replay replay;
+  if (const std::string part = foreign_part(folder); !part.empty()) {
+    replay.no_drain = "no node is to be drained on this bundle: " + part;
+  }
   replay.contexts = std::make_unique<OneContext>(std::move(*context));
   // Logs belong to every bundle: where their folder is missing, the report says so.
   add_logs(folder, Source::applog, host, &replay.collectors);

@@ -15,6 +15,9 @@ namespace nvab {
 struct Replay {
   std::unique_ptr<ContextSource> contexts;
   std::vector<NamedCollector> collectors;
+  // Set where somebody else than root and the reader can have written the bundle: all that it says
+  // of who wrote what is a claim then, and no node may be drained on it. A sentence.
+  std::string no_drain;
 };
 
 // Errors: the folder or its job.json cannot be read. What else is missing is for the collectors'

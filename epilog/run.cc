@@ -164,6 +164,7 @@ Result<void> Assembly::open_replayed(Pipeline* pipeline) {
   if (!replay) return tl::unexpected<Error>(replay.error());
   pipeline->contexts = std::move(replay->contexts);
   pipeline->collectors = std::move(replay->collectors);
+  pipeline->no_drain = std::move(replay->no_drain);
   return {};
 }
 

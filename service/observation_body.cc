@@ -24,9 +24,11 @@ class EntryTaker {
     TapeFields in(tape_, element, place, error_);
     switch (source_) {
       case Source::applog:
+        taken.entries.push_back(read_log_entry(in));
+        break;
       case Source::syslog:
       case Source::scheduler:
-        taken.entries.push_back(read_log_entry(in));
+        taken.entries.push_back(read_system_entry(in));
         break;
       case Source::node_metrics:
         taken.samples.push_back(read_sample(in));

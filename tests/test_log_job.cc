@@ -245,6 +245,44 @@ void each_run_has_its_own_records(void**) {
   assert_string_equal(chosen().c_str(), "190.batch.n3.1796113115100000.ndjson");
 }
 
+void records_that_others_can_have_written_are_refused(void**) {
+  const TempFolder folder;
+  ExecutionContext c = job(folder, 19);
+  c.start_time = c.end_time = parse_rfc3339("2026-12-01T08:18:35Z");
+  const std::string path = folder.put("19.0.n3.1796113115100000.ndjson", "{}\n", 0640);
+  const auto found = [&](std::string* why) {
+    std::vector<std::string> refused;
+    const auto paths = spool_files(folder.path, c, &refused);
+    assert_true(paths.has_value());
+    *why = join(refused, " ");
+    return paths->size();
+  };
+  std::string why;
+  assert_int_equal(found(&why), 1);
+  assert_int_equal(::chmod(path.c_str(), 0666), 0);
+  assert_int_equal(found(&why), 0);
+  assert_non_null(strstr(why.c_str(), "can be written by others"));
+  assert_int_equal(::unlink(path.c_str()), 0);
+  assert_int_equal(::symlink("/dev/null", path.c_str()), 0);
+  assert_int_equal(found(&why), 0);
+  assert_non_null(strstr(why.c_str(), "is a link"));
+}
+
+void records_of_another_owner_are_refused(void**) {
+  if (::geteuid() != 0) skip();
+  const TempFolder folder;
+  ExecutionContext c = job(folder, 19);
+  c.start_time = c.end_time = parse_rfc3339("2026-12-01T08:18:35Z");
+  const std::string path = folder.put("19.0.n3.1796113115100000.ndjson", "{}\n", 0640);
+  assert_int_equal(::chown(path.c_str(), kOwner, kOwner), 0);
+  std::vector<std::string> refused;
+  assert_int_equal(spool_files(folder.path, c, &refused)->size(), 0);
+  assert_int_equal(refused.size(), 1);
+  // SlurmUser's, where the spool is that user's.
+  assert_int_equal(::chown(folder.path.c_str(), kOwner, kOwner), 0);
+  assert_int_equal(spool_files(folder.path, c, &refused)->size(), 1);
+}
+
 // ---- reading as the user
 // -------------------------------------------------------------------------------
 
@@ -500,6 +538,8 @@ int main() {
       cmocka_unit_test(a_file_that_others_wrote_to_is_left_out),
       cmocka_unit_test(it_is_said_why_there_is_no_file),
       cmocka_unit_test(each_run_has_its_own_records),
+      cmocka_unit_test(records_that_others_can_have_written_are_refused),
+      cmocka_unit_test(records_of_another_owner_are_refused),
       cmocka_unit_test(what_the_job_printed_comes_back),
       cmocka_unit_test(only_the_owners_rights_count),
       cmocka_unit_test(without_an_owner_nothing_is_read),

@@ -185,11 +185,55 @@ void lines_are_whole_at_every_chunk_size_and_long_ones_are_skipped(void**) {
   }
 }
 
+// The job of the records: nodes, user and times as the scheduler has them.
+ExecutionContext known_job() {
+  ExecutionContext context = job("77");
+  context.uid = 4242;
+  context.nodes = {"a2.example.org", "a3.example.org"};
+  context.start_time = parse_rfc3339("2026-04-01T08:00:00Z");
+  context.end_time = parse_rfc3339("2026-04-01T08:10:01Z");
+  return context;
+}
+
+// How many tasks are left, and how many records were found impossible.
+void expect(const ExecutionContext& context, const std::string& text, std::size_t tasks,
+            std::uint64_t impossible) {
+  TaskTable table(context);
+  table.add_line(one_line(text));
+  assert_int_equal(table.tasks().size(), tasks);
+  assert_int_equal(table.impossible(), impossible);
+}
+
+void what_cannot_be_of_this_job_is_left_out_and_counted(void**) {
+  const ExecutionContext context = known_job();
+  expect(context, kEnd, 1, 0);
+  const auto changed = [](std::string text, const std::string& from, const std::string& to) {
+    return text.replace(text.find(from), from.size(), to);
+  };
+  expect(context, changed(kEnd, "\"uid\":4242", "\"uid\":1001"), 0, 1);
+  expect(context, changed(kEnd, "\"node\":\"a2\"", "\"node\":\"b7\""), 0, 1);
+  expect(context, changed(kEnd, "08:10:00.250000", "11:10:00.250000"), 0, 1);
+  expect(context, changed(kStart, "08:00:01.000000", "03:00:01.000000"), 0, 1);
+  expect(context, changed(kEnd, "\"job_id\":77", "\"job_id\":78"), 0, 0);
+}
+
+void an_end_before_its_start_did_not_happen(void**) {
+  const ExecutionContext context = known_job();
+  TaskTable table(context);
+  std::string start = kStart;
+  start.replace(start.find("08:00:01"), 8, "08:10:30");
+  for (const std::string& text : {start, kEnd}) table.add_line(one_line(text));
+  assert_int_equal(table.tasks().size(), 1);
+  assert_false(table.tasks()[0].end.has_value());
+}
+
 }  // namespace
 
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(the_lines_of_a_task_become_one_exit),
+      cmocka_unit_test(what_cannot_be_of_this_job_is_left_out_and_counted),
+      cmocka_unit_test(an_end_before_its_start_did_not_happen),
       cmocka_unit_test(it_is_kept_where_output_went),
       cmocka_unit_test(of_one_step_only_its_tasks_count),
       cmocka_unit_test(visible_devices_count_among_those_that_were_given),

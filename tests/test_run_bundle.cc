@@ -47,6 +47,7 @@ AttributionResult replay(const std::string& folder, const std::string& save = ""
   if (!opened) fail_msg("%s", opened.error().message.c_str());
   pipeline.contexts = std::move(opened->contexts);
   pipeline.collectors = std::move(opened->collectors);
+  pipeline.no_drain = opened->no_drain;
   pipeline.attributor = make_embedded_attributor(*g_rules);
   pipeline.outputs.push_back({"test", std::make_unique<LastResult>(&result)});
   if (!save.empty()) pipeline.keeper = make_bundle({save, false, all_lines}, host);
@@ -233,6 +234,34 @@ void each_of_several_contexts_gets_a_folder_of_its_own(void**) {
 
 }  // namespace
 
+// What a bundle says of who wrote its lines is a claim of whoever can write the bundle.
+void a_bundle_that_others_can_have_written_drains_nothing(void**) {
+  namespace fs = std::filesystem;
+  clear();
+  fs::create_directories(g_folder + "/syslog");
+  write_file(g_folder + "/job.json",
+             R"({"scheduler":"slurm","job_id":"7","state":"FAILED","nodes":["n1"],
+                 "start":"2026-04-01T08:00:00Z","end":"2026-04-01T08:10:00Z","gpus_per_node":8})");
+  const std::string log = g_folder + "/syslog/n1.dmesg";
+  write_file(log,
+             "[Wed Apr  1 08:09:50 2026] NVRM: Xid (PCI:0000:61:00): 79, pid='<unknown>', "
+             "name=<unknown>, GPU has fallen off the bus.\n");
+  const AttributionResult own = replay(g_folder);
+  assert_int_equal(own.verdict.advice.drain.size(), 1);
+  for (const std::string& path : {log, g_folder + "/syslog", g_folder}) {
+    const fs::perms before = fs::status(path).permissions();
+    fs::permissions(path, fs::perms::others_write, fs::perm_options::add);
+    const AttributionResult foreign = replay(g_folder);
+    fs::permissions(path, before);
+    assert_int_equal(foreign.verdict.advice.drain.size(), 0);
+    assert_string_equal(foreign.verdict.root_cause.id.c_str(), own.verdict.root_cause.id.c_str());
+    assert_string_equal(
+        foreign.verdict.missing.back().c_str(),
+        ("no node is to be drained on this bundle: " + path + " can be written by anybody")
+            .c_str());
+  }
+}
+
 int main() {
   g_rules = std::move(*Ruleset::load("default", ""));
   // In memory where that is possible: what is saved is synced, thousands of times here.
@@ -246,6 +275,7 @@ int main() {
       cmocka_unit_test(what_a_collector_could_not_see_stays_unseen),
       cmocka_unit_test(a_line_that_was_edited_counts_and_is_reported),
       cmocka_unit_test(a_link_in_a_bundle_is_not_followed),
+      cmocka_unit_test(a_bundle_that_others_can_have_written_drains_nothing),
       cmocka_unit_test(a_folder_with_something_in_it_is_not_written_to),
       cmocka_unit_test(each_of_several_contexts_gets_a_folder_of_its_own),
   };

@@ -106,14 +106,30 @@ void fill_culprits(Analysis& a) {
   a.verdict.first_failing_rank = best.first_rank;
 }
 
-// The transport proves it, or two independent sources tell of the same node. What follows from any
-// fault (timeouts, lost peers) is no testimony about this one.
+// What the job's owner can bring about proves nothing against a node: the program's output, how its
+// tasks ended, its state. Nor does what follows from any fault (timeouts, lost peers).
+bool testifies(const Event& event) {
+  switch (event.source) {
+    case Source::applog:
+    case Source::task_exits:
+    case Source::flight_recorder:
+      return false;
+    case Source::scheduler:
+      return !event.capture("node").empty();
+    case Source::syslog:
+    case Source::node_metrics:
+      break;
+  }
+  return event.trust != Trust::user && event.rule->role != Role::cascade;
+}
+
+// The transport proves it, or two independent sources tell of the same node.
 bool may_drain(const Analysis& a, const Hypothesis& best, const std::string& node) {
   std::set<Source> sources;
   bool trusted = false;
   for (const int index : best.events) {
     const Event& event = a.events[static_cast<std::size_t>(index)];
-    if (event.place.node != node || event.rule->role == Role::cascade) continue;
+    if (event.place.node != node || !testifies(event)) continue;
     sources.insert(event.source);
     trusted |= event.trust == Trust::kernel && event.cause < 0;
   }

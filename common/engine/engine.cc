@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,6 +75,7 @@ struct Engine::State {
   std::map<std::string, StoredSeries> series;
   std::map<std::string, StreamCoverage> streams;
   std::map<std::string, TaskExit> tasks;
+  std::set<std::string> untrusted_tasks;  // that any user can have written: counted, not taken
   std::map<std::string, FlightDump> dumps;
 
   void add_sample(const MetricSample& sample, IngestCounts* counts) {
@@ -87,7 +89,7 @@ struct Engine::State {
 };
 
 Engine::Engine(const Ruleset& rules, ExecutionContext context)
-    : state_(new State{rules, std::move(context), {}, {}, {}, {}, {}, {}}) {}
+    : state_(new State{rules, std::move(context), {}, {}, {}, {}, {}, {}, {}}) {}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 
@@ -122,6 +124,10 @@ IngestCounts Engine::add(Extracted extracted) {
   for (const MetricSample& sample : extracted.samples) s.add_sample(sample, &counts);
   for (TaskExit& task : extracted.task_exits) {
     std::string key = task_key(task);
+    if (task.trust == Trust::user) {
+      count(s.untrusted_tasks.insert(std::move(key)).second);
+      continue;
+    }
     count(s.tasks.emplace(std::move(key), std::move(task)).second);
   }
   for (FlightDump& dump : extracted.dumps) {
@@ -177,6 +183,10 @@ Judgement Engine::judge(const Ruleset& rules) const {
     }
     learn_labels(series.front(), &analysis.placement);
     extract_series(rules, series, s.context, &analysis.events);
+  }
+  if (!s.untrusted_tasks.empty()) {
+    analysis.missing.push_back(std::to_string(s.untrusted_tasks.size()) +
+                               " task records were left out: any user can have written them");
   }
   set_shadow_apart(&analysis);
   std::sort(analysis.events.begin(), analysis.events.end(), event_less);

@@ -26,6 +26,8 @@ std::string_view to_string(Mark mark) {
       return "recovered";
     case Mark::teardown:
       return "teardown";
+    case Mark::untrusted:
+      return "untrusted";
     case Mark::shadow:
       return "shadow";
   }

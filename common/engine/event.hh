@@ -26,6 +26,7 @@ enum class Mark {
   repeat,          // one of many like it
   recovered,       // the job made progress after it
   teardown,        // part of being ended
+  untrusted,       // any user can have written it where only the system should
   shadow,          // the rule is in shadow mode
 };
 std::string_view to_string(Mark mark);

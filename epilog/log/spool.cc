@@ -3,6 +3,8 @@
 #include "epilog/log/spool.hh"
 
 #include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -56,6 +58,20 @@ std::vector<long long> raw_ids_of(const ExecutionContext& context) {
   return ids;
 }
 
+// Empty: only those who may write records can have written the file.
+std::string why_doubtful(const std::string& path, const std::string& spool) {
+  struct stat file {
+  }, folder{};
+  if (::lstat(path.c_str(), &file) != 0) return {};  // reading it will say why
+  const bool is_slurms = ::stat(spool.c_str(), &folder) == 0 && file.st_uid == folder.st_uid;
+  if (S_ISLNK(file.st_mode)) return path + " is a link";
+  if (file.st_uid != 0 && file.st_uid != ::geteuid() && !is_slurms) {
+    return fmt::format("{} belongs to user {}, who can have written anything", path, file.st_uid);
+  }
+  if ((file.st_mode & (S_IWGRP | S_IWOTH)) != 0) return path + " can be written by others";
+  return {};
+}
+
 // How far outside the run's window a step began.
 Duration distance(Time begin, const ExecutionContext& context) {
   if (context.start_time && begin < *context.start_time - kRounding) {
@@ -91,12 +107,19 @@ std::vector<std::string> choose_spool_files(const std::vector<std::string>& name
 }
 
 Result<std::vector<std::string>> spool_files(const std::string& spool,
-                                             const ExecutionContext& context) {
+                                             const ExecutionContext& context,
+                                             std::vector<std::string>* refused) {
   const auto names = list_folder(spool);
   if (!names) return tl::unexpected<Error>(names.error());
   std::vector<std::string> paths;
   for (const std::string& name : choose_spool_files(*names, context)) {
-    paths.push_back(spool + "/" + name);
+    std::string path = spool + "/" + name;
+    const std::string doubt = why_doubtful(path, spool);
+    if (doubt.empty()) {
+      paths.push_back(std::move(path));
+    } else if (refused != nullptr) {
+      refused->push_back(doubt);
+    }
   }
   return paths;
 }

@@ -14,9 +14,12 @@ namespace nvab {
 
 // Paths, sorted, of the files of this run of the job. Their names tell job, step, node and when the
 // step began; runs of one job are told apart by that, since Slurm's restart counts are not to be
-// trusted. Errors: not_found (no spool), permission.
+// trusted. Only what root, the owner of the spool (SlurmUser, where slurmd is not root's) or the
+// reader can have written: others' go to `refused` (may be null), each as a sentence. Errors:
+// not_found (no spool), permission.
 Result<std::vector<std::string>> spool_files(const std::string& spool,
-                                             const ExecutionContext& context);
+                                             const ExecutionContext& context,
+                                             std::vector<std::string>* refused = nullptr);
 
 // Which of the names in a spool those are. Pure.
 std::vector<std::string> choose_spool_files(const std::vector<std::string>& names,

@@ -38,7 +38,11 @@ SourceFiles TaskExits::find(const ExecutionContext& context) const {
     return find_source_files(search);
   }
   SourceFiles found;
-  auto paths = spool_files(host_.spool, context);
+  std::vector<std::string> refused;
+  auto paths = spool_files(host_.spool, context, &refused);
+  for (std::string& doubt : refused) {
+    found.skipped.push_back({host_.spool, {Error::Code::permission, std::move(doubt)}});
+  }
   if (!paths) {
     found.skipped.push_back({host_.spool, std::move(paths.error())});
     return found;
@@ -55,6 +59,7 @@ CollectOutcome TaskExits::collect(const ExecutionContext& context, ObservationSi
   TaskTable table(context);
   for (const SourceFile& file : found.files) {
     const std::uint64_t malformed_before = table.malformed();
+    const std::uint64_t impossible_before = table.impossible();
     if (auto done = read_task_file(file.path, host_.deadline, &table); !done) {
       problems.add(file.path, std::move(done.error()));
     }
@@ -62,6 +67,13 @@ CollectOutcome TaskExits::collect(const ExecutionContext& context, ObservationSi
     if (malformed > 0) {
       problems.add(file.path, {Error::Code::malformed,
                                fmt::format("{} lines are not task records", malformed)});
+    }
+    if (table.impossible() > impossible_before) {
+      problems.add(file.path,
+                   {Error::Code::malformed,
+                    fmt::format("{} records cannot be of this job: its user, its nodes or its time "
+                                "are others",
+                                table.impossible() - impossible_before)});
     }
   }
   ObservationBatch batch(Source::task_exits, options_.connector, nullptr, sink);

@@ -19,6 +19,12 @@ constexpr Duration kClockSlack = std::chrono::minutes(5);
 // lost a job's first runs counts the others from 0, so that the number alone proves nothing.
 constexpr Duration kOtherRunSlack = std::chrono::seconds(1);
 
+// `time` jumps where the node's clock is set between the two; more than that did not happen.
+constexpr Duration kClockStep = std::chrono::seconds(10);
+
+// Slurm's name of a node may be given with its domain in one place and without in another.
+std::string_view short_name(std::string_view node) { return node.substr(0, node.find('.')); }
+
 Time time_of(const nvab_task_record& record) { return Time(Duration(record.wall_us)); }
 
 std::vector<std::string> ids_of(const char* list) {
@@ -82,6 +88,22 @@ bool TaskTable::is_ours(const nvab_task_record& record) const {
   return record.job_id == wanted->job || (is_het && record.het_job_id == wanted->job);
 }
 
+// For a record that names this job.
+bool TaskTable::is_possible(const nvab_task_record& record) const {
+  const bool other_user = nvab_task_has(&record, nvab_task_uid) && context_.uid &&
+                          *context_.uid != static_cast<long long>(record.uid);
+  const bool too_late = record.kind == nvab_task_kind_task_end && context_.end_time &&
+                        time_of(record) > *context_.end_time + kClockSlack;
+  const bool too_early = record.kind == nvab_task_kind_task_start && context_.start_time &&
+                         time_of(record) < *context_.start_time - kClockSlack;
+  const auto is_called = [&](const std::string& node) {
+    return short_name(node) == short_name(record.node);
+  };
+  const std::vector<std::string>& nodes = context_.nodes;
+  const bool other_node = !nodes.empty() && std::none_of(nodes.begin(), nodes.end(), is_called);
+  return !other_user && !too_late && !too_early && !other_node;
+}
+
 void TaskTable::add_line(std::string_view line) {
   if (trim(line).empty()) return;
   ++lines_;
@@ -91,6 +113,8 @@ void TaskTable::add_line(std::string_view line) {
     ++malformed_;
   } else if (!is_ours(*record)) {
     ++other_jobs_;
+  } else if (!is_possible(*record)) {
+    ++impossible_;
   } else {
     add(*record);
   }
@@ -204,6 +228,7 @@ std::vector<TaskExit> TaskTable::tasks() const {
   all.reserve(tasks_.size());
   for (const auto& [key, known] : tasks_) {
     TaskExit task = known;
+    if (task.start && task.end && *task.end < *task.start - kClockStep) task.end.reset();
     const auto step = steps_.find({task.step, task.node, *task.restart_count});
     if (step != steps_.end()) name_gpus(step->second, &task);
     const auto kills = oom_kills_.find({task.node, *task.restart_count});

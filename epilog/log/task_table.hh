@@ -36,7 +36,9 @@ struct TaskStream {
 class TaskTable {
  public:
   // Only records of this job count; with an id that is no Slurm job id, all of them do. Records of
-  // another attempt (over before the context started, or begun after it ended) are left out.
+  // another attempt (over before the context started, or begun after it ended) are left out, and so
+  // is what cannot be true of this job: another user, a node that it did not have, an end after its
+  // own or before its start.
   explicit TaskTable(const ExecutionContext& context) : context_(context) {}
 
   // One line, with or without its line end. Empty lines are nothing.
@@ -50,6 +52,7 @@ class TaskTable {
   std::uint64_t lines() const { return lines_; }
   std::uint64_t malformed() const { return malformed_; }
   std::uint64_t other_jobs() const { return other_jobs_; }
+  std::uint64_t impossible() const { return impossible_; }
 
  private:
   struct Device {
@@ -67,6 +70,7 @@ class TaskTable {
 
   bool is_of_this_run(const nvab_task_record& record) const;
   bool is_ours(const nvab_task_record& record) const;
+  bool is_possible(const nvab_task_record& record) const;
   void add(const nvab_task_record& record);
   void add_step(const nvab_task_record& record, const StepKey& key);
   void add_task(const nvab_task_record& record, TaskExit* task);
@@ -78,7 +82,7 @@ class TaskTable {
   std::map<TaskKey, TaskExit> tasks_;
   std::vector<std::pair<StepKey, TaskStream>> streams_;
   std::map<std::pair<std::string, int>, long long> oom_kills_;  // by node and restart
-  std::uint64_t lines_ = 0, malformed_ = 0, other_jobs_ = 0;
+  std::uint64_t lines_ = 0, malformed_ = 0, other_jobs_ = 0, impossible_ = 0;
 };
 
 // Task-record lines that add_line turns into the same tasks again (task_exits.ndjson of a bundle).

@@ -99,6 +99,8 @@ Event make_event(const Ruleset& rules, const LogEntry& entry, Source source,
   }
   event.text = excerpt(telling_line(rules, entry.message, match), kMaxExcerpt);
   event.origin = entry.origin;
+  // A program's own output is all that its user can vouch for.
+  if (entry.trust == Trust::user && source != Source::applog) event.mark = Mark::untrusted;
   if (match.rule->shadow) event.mark = Mark::shadow;
   return event;
 }

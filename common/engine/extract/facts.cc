@@ -2,6 +2,8 @@
 // Facts as lines: what the scheduler and the task record say, in the words that rules match.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include <cctype>
 
 #include "common/base/text.hh"
@@ -41,6 +43,8 @@ LogEntry fact(std::string message, std::optional<Time> time, std::uint64_t line)
   entry.trust = Trust::system;
   entry.origin = {"scheduler", line, 0};
   entry.message = sanitize(message);
+  // A fact is one line: what a user chose (the names of job and steps) must not begin another.
+  std::replace(entry.message.begin(), entry.message.end(), '\n', ' ');
   return entry;
 }
 

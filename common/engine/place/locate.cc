@@ -178,7 +178,9 @@ void locate(Analysis& a) {
   for (Event& event : a.events) read_captures(&event);
   a.tasks_are_ranks = are_tasks_ranks(a);
   for (const auto& [key, task] : a.tasks) learn_from_task(&a.placement, task, a.tasks_are_ranks);
-  for (const Event& event : a.events) learn_from_event(&a.placement, event);
+  for (const Event& event : a.events) {
+    if (event.mark != Mark::untrusted) learn_from_event(&a.placement, event);
+  }
   a.placement.fill_default_layout();
   for (Event& event : a.events) locate_event(a, &event);
   for (Event& event : a.shadow) {
