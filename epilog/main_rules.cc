@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// nvab-rules: list, show, lint, test and explain rules. See nvab-rules(1).
+// nvab-rules: list, show, lint, test, explain and compare rules. See nvab-rules(1).
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -9,6 +10,8 @@
 #include "common/base/build_info.hh"
 #include "common/base/file.hh"
 #include "common/base/text.hh"
+#include "epilog/rules_coverage.hh"
+#include "epilog/rules_diff.hh"
 #include "epilog/rules_tool.hh"
 
 namespace {
@@ -17,7 +20,7 @@ using namespace nvab;
 
 // Exit codes, as in nvab-rules(1).
 constexpr int kOk = 0;
-constexpr int kFound = 1;  // lint or test found something; explain and show found nothing
+constexpr int kFound = 1;  // lint, test or diff found something; explain and show found nothing
 constexpr int kUsage = 2;
 constexpr int kBadPacks = 3;
 
@@ -32,7 +35,10 @@ struct Options {
   std::string benign;
   std::vector<std::string> files;
   std::string source;
-  bool json = false, strict = false, all_lines = false;
+  std::string before, after;         // rulesets of diff
+  std::vector<std::string> bundles;  // of coverage and diff
+  std::string format = "text";
+  bool json = false, strict = false, all_lines = false, never = false, arm_shadow = false;
 };
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
@@ -71,6 +77,14 @@ int lint(const Options& options) {
     auto cost = lint_cost(**rules, options.benign);
     if (!cost) return complain(cost.error(), kUsage);
     findings.insert(findings.end(), cost->begin(), cost->end());
+  }
+  // Who checks a pack of their own cannot mend the built-in ones.
+  if (!options.packs.empty()) {
+    std::erase_if(findings, [&](const Finding& finding) {
+      return std::none_of(options.packs.begin(), options.packs.end(), [&](const std::string& file) {
+        return finding.where.starts_with(file + ":");
+      });
+    });
   }
   const int code = report(findings, options.strict);
   std::fprintf(stderr, "%zu packs, %zu rules, %zu findings\n", set->packs.size(), count,
@@ -120,6 +134,80 @@ int explain(const Ruleset& rules, const Options& options) {
   return any ? kOk : kFound;
 }
 
+int cover(const Ruleset& rules, const Options& options) {
+  const auto bundles = find_bundles(options.bundles);
+  if (!bundles) return complain(bundles.error(), kUsage);
+  CoverageReport report(rules);
+  for (const std::string& bundle : *bundles) {
+    if (auto added = report.add(bundle); !added) return complain(added.error(), kUsage);
+  }
+  print(options.format == "json" ? report.json(options.glob)
+                                 : report.text(options.glob, options.never));
+  return kOk;
+}
+
+// "builtin", or a folder of packs or a pack file on top of the built-in ones.
+Result<std::unique_ptr<Ruleset>> rules_named(const std::string& name, bool arm_shadow) {
+  if (name != "builtin" && !exists(name)) {
+    return fail(Error::Code::not_found,
+                name +
+                    ": there is no such pack or folder of packs (the built-in rules alone are "
+                    "called builtin)");
+  }
+  const bool is_builtin = name == "builtin", is_site = !is_builtin && is_folder(name);
+  std::vector<std::string> files;
+  if (!is_builtin && !is_site) files.push_back(name);
+  auto set = read_packs(is_site ? name : "", files);
+  if (!set) return tl::unexpected<Error>(set.error());
+  for (Pack& pack : set->packs) {
+    for (Rule& rule : pack.rules) rule.shadow = rule.shadow && !arm_shadow;
+  }
+  return Ruleset::build("default", set->packs);
+}
+
+int diff(const Options& options) {
+  const auto before = rules_named(options.before, false);
+  if (!before) return complain(before.error(), kBadPacks);
+  const auto after = rules_named(options.after, options.arm_shadow);
+  if (!after) return complain(after.error(), kBadPacks);
+  const auto bundles = find_bundles(options.bundles);
+  if (!bundles) return complain(bundles.error(), kUsage);
+  std::vector<BundleDiff> diffs;
+  bool any = false;
+  for (const std::string& bundle : *bundles) {
+    auto one = diff_bundle(bundle, **before, **after);
+    if (!one) return complain(one.error(), kUsage);
+    any = any || !one->changes.empty();
+    diffs.push_back(std::move(*one));
+  }
+  print(options.format == "json" ? diffs_json(diffs) : diffs_text(diffs));
+  return any ? kFound : kOk;
+}
+
+void add_bundle_commands(CLI::App& app, Options& options) {
+  const auto add_format = [&](CLI::App* command) {
+    command->add_option("--format", options.format, "text or json")
+        ->check(CLI::IsMember({"text", "json"}))
+        ->type_name("FORMAT");
+  };
+  CLI::App* coverage = app.add_subcommand("coverage", "Say which rules fire on bundles, and how");
+  coverage->add_option("DIR", options.bundles, "Bundles, or folders of them")->required();
+  coverage->add_option("--only", options.glob, "Only rules whose id fits, such as 'gpu.*'")
+      ->type_name("GLOB");
+  coverage->add_flag("--never", options.never, "List the rules that never fire");
+  add_format(coverage);
+  CLI::App* compare = app.add_subcommand("diff", "Say which verdicts other rules change");
+  compare->add_option("OLD", options.before, "A pack, a folder of packs, or builtin")->required();
+  compare->add_option("NEW", options.after, "The same")->required();
+  compare->add_option("--on", options.bundles, "Bundles, or folders of them; may repeat")
+      ->type_name("DIR")
+      ->required()
+      ->take_all();
+  compare->add_flag("--arm-shadow", options.arm_shadow,
+                    "Rules of NEW in shadow mode take effect: what would they change?");
+  add_format(compare);
+}
+
 void add_commands(CLI::App& app, Options& options) {
   app.add_option("--rules-dir", options.site, "Folder of the site's own packs")
       ->type_name("DIR")
@@ -149,10 +237,11 @@ void add_commands(CLI::App& app, Options& options) {
       ->check(CLI::IsMember({"applog", "syslog", "scheduler", "task_exits"}))
       ->type_name("SOURCE");
   explain->add_flag("--all", options.all_lines, "Also show lines that no rule is near");
+  add_bundle_commands(app, options);
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Lists, explains, lints and tests the rules by which jobs are judged.",
+  CLI::App app("Lists, explains, lints, tests and compares the rules by which jobs are judged.",
                "nvab-rules");
   app.set_version_flag("--version", "nvab-rules " + std::string(build_info().version));
   Options options;
@@ -167,6 +256,7 @@ int run(int argc, char** argv) {
     return kUsage;
   }
   if (app.got_subcommand("lint")) return lint(options);
+  if (app.got_subcommand("diff")) return diff(options);
   auto set = read_packs(options.site, options.packs);
   if (!set) return complain(set.error(), kBadPacks);
   auto rules = Ruleset::build("default", set->packs);
@@ -175,6 +265,7 @@ int run(int argc, char** argv) {
     print(list_rules(**rules, options.glob, options.json));
     return kOk;
   }
+  if (app.got_subcommand("coverage")) return cover(**rules, options);
   if (app.got_subcommand("show")) return show(**rules, options);
   if (app.got_subcommand("test")) return run_tests(**rules, options);
   return explain(**rules, options);

@@ -34,7 +34,7 @@ compare() { # PROGRAM PAGE; help on stdin
 "$obj/nvab-run" --help | compare nvab-run "$src/man/nvab-run.1"
 {
   "$obj/nvab-rules" --help
-  for command in list show lint test explain; do "$obj/nvab-rules" "$command" --help; done
+  for command in list show lint test explain coverage diff; do "$obj/nvab-rules" "$command" --help; done
 } | compare nvab-rules "$src/man/nvab-rules.1"
 
 "$obj/nvab-service" --help | compare nvab-service "$src/man/nvab-service.8"

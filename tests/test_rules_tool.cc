@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <vector>
 
 #include "common/base/file.hh"
+#include "common/base/json.hh"
 #include "common/base/subprocess.hh"
 #include "epilog/rules_tool.hh"
 #include "tests/cmocka.hh"
@@ -152,6 +154,92 @@ void the_program_lists_shows_tests_and_explains(void**) {
   expect(explained.output, "fires  gpu.xid.79 (root, gpu_lost)");
 }
 
+std::string demo() { return test::source_path("tests/scenarios/demo"); }
+
+void coverage_says_which_rules_fire_and_how(void**) {
+  const CommandEnd end = nvab_rules({"coverage", "--never", demo()});
+  assert_int_equal(end.exit_code, 0);
+  expect(end.output, "1 bundles, 0 of them with the answer unknown");
+  expect(end.output, "  never  gpu.xid.63\n");
+  const auto json = Json::parse(nvab_rules({"coverage", "--format", "json", demo()}).output);
+  assert_true(json.has_value());
+  bool found = false;
+  for (const Json& rule : json->get("rules").elements()) {
+    if (rule.get("rule").as_string() != "gpu.xid.79") continue;
+    found = true;
+    assert_int_equal(*rule.get("root").as_int(), 1);
+    assert_true(*rule.get("support").as_int() >= 1);
+    assert_int_equal(*rule.get("bundles").as_int(), 1);
+  }
+  assert_true(found);
+  assert_int_equal(nvab_rules({"coverage", "/nowhere"}).exit_code, 2);
+}
+
+void coverage_names_lines_near_the_failure_that_no_rule_knows(void**) {
+  const std::string folder = "rules_tool_bundle." + std::to_string(::getpid());
+  assert_true(make_folders(folder + "/jobs/1/applog").has_value());
+  assert_true(write_file(folder + "/jobs/1/job.json",
+                         R"({"scheduler":"slurm","job_id":"1","state":"FAILED","nodes":["n1"]})")
+                  .has_value());
+  assert_true(write_file(folder + "/jobs/1/applog/out.log",
+                         "all is well\nwidget 17 failed to frobnicate\nwidget 4711 failed to "
+                         "frobnicate\n")
+                  .has_value());
+  const CommandEnd end = nvab_rules({"coverage", folder});
+  std::filesystem::remove_all(folder);
+  expect(end.output, "1 bundles, 2 lines: widget 17 failed to frobnicate\n");
+  expect(end.output, "/jobs/1/applog/out.log:2\n");
+  assert_null(std::strstr(end.output.c_str(), "all is well"));
+}
+
+void diff_says_which_verdicts_change_and_how(void**) {
+  const CommandEnd same = nvab_rules({"diff", "builtin", "builtin", "--on", demo()});
+  assert_int_equal(same.exit_code, 0);
+  expect(same.output, "0 of 1 verdicts change\n");
+  const std::string path = "rules_tool_diff." + std::to_string(::getpid()) + ".toml";
+  assert_true(write_file(path, "[pack]\nname = 'x'\ndisable = ['gpu.xid.79']\n").has_value());
+  const CommandEnd text = nvab_rules({"diff", "builtin", path, "--on", demo()});
+  const CommandEnd json = nvab_rules({"diff", "builtin", path, "--on", demo(), "--format", "json"});
+  ::unlink(path.c_str());
+  assert_int_equal(text.exit_code, 1);
+  expect(text.output, "root_cause");
+  expect(text.output, "xid_79_fell_off_bus by gpu.xid.79 -> ");
+  expect(text.output, "1 of 1 verdicts change: ");
+  const auto parsed = Json::parse(json.output);
+  assert_true(parsed.has_value());
+  assert_int_equal(*parsed->get("bundles").as_int(), 1);
+  const Json change = parsed->get("changed").at(0).get("changes").at(0);
+  assert_false(change.get("what").as_string()->empty());
+  assert_string_not_equal(change.get("before").as_string()->c_str(),
+                          change.get("after").as_string()->c_str());
+  assert_int_equal(nvab_rules({"diff", "builtin", "/nowhere", "--on", demo()}).exit_code, 3);
+  assert_int_equal(nvab_rules({"diff", "builtin", "builtin", "--on", "/nowhere"}).exit_code, 2);
+}
+
+void a_rule_in_shadow_mode_changes_no_verdict_until_it_is_armed(void**) {
+  const std::string path = "rules_tool_shadow." + std::to_string(::getpid()) + ".toml";
+  assert_true(write_file(path, "[pack]\nname = 'x'\n" +
+                                   rule("a.b", "GPU has fallen off the bus",
+                                        "title = 't'\noutcome = 'gpu_lost'\nshadow = true\n"))
+                  .has_value());
+  const CommandEnd calm = nvab_rules({"diff", "builtin", path, "--on", demo()});
+  const CommandEnd covered = nvab_rules({"--pack", path, "coverage", "--only", "a.*", demo()});
+  ::unlink(path.c_str());
+  assert_int_equal(calm.exit_code, 0);
+  expect(covered.output, "a.b ");
+  expect(covered.output, "1 of 1 rules fired");
+}
+
+void lint_of_a_file_is_about_that_file_alone(void**) {
+  const std::string path = "rules_tool_lint." + std::to_string(::getpid()) + ".toml";
+  const std::string good =
+      rule("a.b", "frobnicated widget", test_of("frobnicated widget", "'match'"));
+  assert_true(write_file(path, "[pack]\nname = 'x'\n" + good).has_value());
+  const CommandEnd end = nvab_rules({"lint", "--strict", path});
+  ::unlink(path.c_str());
+  if (end.exit_code != 0) fail_msg("%s", end.output.c_str());
+}
+
 void bad_command_lines_and_bad_packs_have_their_codes(void**) {
   assert_int_equal(nvab_rules({"frob"}).exit_code, 2);
   assert_int_equal(nvab_rules({}).exit_code, 2);
@@ -179,6 +267,11 @@ int main() {
       cmocka_unit_test(a_failing_test_says_what_came_instead),
       cmocka_unit_test(explaining_names_rules_that_fire_and_near_ones),
       cmocka_unit_test(the_program_lists_shows_tests_and_explains),
+      cmocka_unit_test(coverage_says_which_rules_fire_and_how),
+      cmocka_unit_test(coverage_names_lines_near_the_failure_that_no_rule_knows),
+      cmocka_unit_test(diff_says_which_verdicts_change_and_how),
+      cmocka_unit_test(a_rule_in_shadow_mode_changes_no_verdict_until_it_is_armed),
+      cmocka_unit_test(lint_of_a_file_is_about_that_file_alone),
       cmocka_unit_test(bad_command_lines_and_bad_packs_have_their_codes),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
