@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Journals: real files that systemd-journal-remote made, and exports as text, through the
 // collector.
+#include "epilog/log/journal_record.hh"
 #include "epilog/log/journald.hh"
 
 #include <unistd.h>
@@ -105,6 +106,19 @@ struct Journal {
     assert_true(write_file(json, end->output).has_value());
   }
 };
+
+void slurms_own_daemons_are_believed_whatever_their_user(void**) {
+  JournalRecord record;
+  record.set("_UID", "64030");
+  record.set("_COMM", "slurmctld");
+  record.set("SYSLOG_IDENTIFIER", "slurmctld");
+  record.set("UNIT", "slurmctld.service");
+  assert_true(record.trust() == Trust::user);  // all of it but the number is the writer's choice
+  record.set("_SYSTEMD_UNIT", "session-7.scope");
+  assert_true(record.trust() == Trust::user);
+  record.set("_SYSTEMD_UNIT", "slurmctld.service");
+  assert_true(record.trust() == Trust::system);
+}
 
 ExecutionContext job() {
   ExecutionContext context;
@@ -299,6 +313,7 @@ int drop_rules(void**) {
 
 int main() {
   const CMUnitTest tests[] = {
+      cmocka_unit_test(slurms_own_daemons_are_believed_whatever_their_user),
       cmocka_unit_test(only_who_reads_a_journal_loads_the_library),  // first
       cmocka_unit_test(a_journal_file_is_read_by_the_library),
       cmocka_unit_test(exports_say_the_same),

@@ -53,7 +53,10 @@ void JournalRecord::set(std::string_view name, std::string_view value) {
 Trust JournalRecord::trust() const {
   if (is_of_kernel()) return Trust::kernel;
   // Without _UID the journal does not know who it was, as with what came over the network.
-  return uid && *uid <= kMaxSystemUid ? Trust::system : Trust::user;
+  if (uid && *uid <= kMaxSystemUid) return Trust::system;
+  // SlurmUser has an ordinary number at many sites. No job runs in these units.
+  const bool is_slurms = unit == "slurmctld.service" || unit == "slurmdbd.service";
+  return uid && is_slurms ? Trust::system : Trust::user;
 }
 
 std::optional<Time> JournalRecord::time() const {
