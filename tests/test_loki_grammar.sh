@@ -7,7 +7,7 @@ set -eu
 . "${SRCDIR:-.}/tests/loki/lib.sh"
 command -v node >/dev/null || { echo "node is missing (Debian: nodejs)"; exit 77; }
 grammars=
-for folder in "${NVAB_GRAMMARS:-}" "$obj/grammars" "$src/obj/grammars"; do
+for folder in "${GRAMMARS_DIR:-}" "$obj/grammars" "$src/obj/grammars"; do
   [ -d "$folder/node_modules/@grafana/lezer-logql" ] && { grammars=$folder; break; }
 done
 [ -n "$grammars" ] || { echo "the LogQL grammar is missing; './bootstrap check' installs it"; exit 77; }

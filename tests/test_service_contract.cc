@@ -306,11 +306,12 @@ void observations_filtered_by_other_rules_are_taken_with_a_warning(void**) {
 void every_problem_that_a_handler_can_answer_was_seen_or_is_of_the_server(void**) {
   // Those that need sockets, a disk or a fault are tested where these are.
   const std::set<std::string_view> elsewhere = {
-      "bad_header",         "request_timeout",      "too_many_connections_of_client",
-      "internal",           "too_many_connections", "journal_unavailable",
-      "unsupported_format", "bad_annotation",       "results_unavailable"};
+      "bad_header",        "request_timeout",      "too_many_connections_of_client",
+      "internal",          "too_many_connections", "journal_unavailable",
+      "unsupported_format"};
   const std::string here = *read_file(source_path("tests/test_service_contract.cc"), 1 << 20) +
-                           *read_file(source_path("tests/test_service_limits.cc"), 1 << 20);
+                           *read_file(source_path("tests/test_service_limits.cc"), 1 << 20) +
+                           *read_file(source_path("tests/test_web.cc"), 1 << 20);
   for (const ProblemRow& row : problems()) {
     const bool is_here = here.find("\"" + std::string(row.code) + "\"") != std::string::npos ||
                          row.code == "bad_path" || row.code == "method_not_allowed";

@@ -69,6 +69,12 @@ struct Site {
   }
 };
 
+// The stable word by which programs tell problems apart.
+std::string code(const Response& response) {
+  const auto problem = Json::parse(response.body);
+  return problem ? problem->get("code").as_string().value_or("") : "";
+}
+
 long long number(const Json& json, std::initializer_list<const char*> path) {
   Json at = json;
   for (const char* name : path) at = at.get(name);
@@ -185,6 +191,9 @@ void a_remark_stays_with_the_job_and_out_of_the_results(void**) {
   assert_int_equal(site.ask(Method::post, path, R"({"text": "  "})").status, 422);
   assert_int_equal(
       site.ask(Method::post, path, R"({"text": "x", "sub_domain": "gremlins"})").status, 422);
+  assert_string_equal(code(site.ask(Method::post, path, R"({"text": ""})")).c_str(),
+                      "bad_annotation");
+  assert_string_equal(code(site.get("/api/runs/999999")).c_str(), "no_such_run");
   assert_int_equal(site.ask(Method::post, path, "[").status, 400);
   assert_int_equal(site.ask(Method::post, "/api/runs/999999/annotation", R"({"text": "x"})").status,
                    404);
@@ -264,6 +273,7 @@ void a_database_that_is_missing_or_old_is_said_in_words(void**) {
   std::filesystem::remove(site.folder + "/results.db");
   const Response missing = site.get("/api/overview");
   assert_int_equal(missing.status, 503);
+  assert_string_equal(code(missing).c_str(), "results_unavailable");
   assert_non_null(std::strstr(missing.body.c_str(), "results.db"));
   {
     auto store = ResultStore::open(site.folder + "/results.db");
