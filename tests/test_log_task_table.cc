@@ -211,7 +211,8 @@ void what_cannot_be_of_this_job_is_left_out_and_counted(void**) {
     return text.replace(text.find(from), from.size(), to);
   };
   expect(context, changed(kEnd, "\"uid\":4242", "\"uid\":1001"), 0, 1);
-  expect(context, changed(kEnd, "\"node\":\"a2\"", "\"node\":\"b7\""), 0, 1);
+  // What is known of the nodes may be less than there were.
+  expect(context, changed(kEnd, "\"node\":\"a2\"", "\"node\":\"b7\""), 1, 0);
   expect(context, changed(kEnd, "08:10:00.250000", "11:10:00.250000"), 0, 1);
   expect(context, changed(kStart, "08:00:01.000000", "03:00:01.000000"), 0, 1);
   expect(context, changed(kEnd, "\"job_id\":77", "\"job_id\":78"), 0, 0);

@@ -71,8 +71,7 @@ CollectOutcome TaskExits::collect(const ExecutionContext& context, ObservationSi
     if (table.impossible() > impossible_before) {
       problems.add(file.path,
                    {Error::Code::malformed,
-                    fmt::format("{} records cannot be of this job: its user, its nodes or its time "
-                                "are others",
+                    fmt::format("{} records cannot be of this job: its user or its time are others",
                                 table.impossible() - impossible_before)});
     }
   }

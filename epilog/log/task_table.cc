@@ -22,9 +22,6 @@ constexpr Duration kOtherRunSlack = std::chrono::seconds(1);
 // `time` jumps where the node's clock is set between the two; more than that did not happen.
 constexpr Duration kClockStep = std::chrono::seconds(10);
 
-// Slurm's name of a node may be given with its domain in one place and without in another.
-std::string_view short_name(std::string_view node) { return node.substr(0, node.find('.')); }
-
 Time time_of(const nvab_task_record& record) { return Time(Duration(record.wall_us)); }
 
 std::vector<std::string> ids_of(const char* list) {
@@ -88,7 +85,8 @@ bool TaskTable::is_ours(const nvab_task_record& record) const {
   return record.job_id == wanted->job || (is_het && record.het_job_id == wanted->job);
 }
 
-// For a record that names this job.
+// For a record that names this job. Its node is not looked at: early in its life an accounting row
+// names the batch node alone, and what is blamed on a node outside the job the engine leaves out.
 bool TaskTable::is_possible(const nvab_task_record& record) const {
   const bool other_user = nvab_task_has(&record, nvab_task_uid) && context_.uid &&
                           *context_.uid != static_cast<long long>(record.uid);
@@ -96,12 +94,7 @@ bool TaskTable::is_possible(const nvab_task_record& record) const {
                         time_of(record) > *context_.end_time + kClockSlack;
   const bool too_early = record.kind == nvab_task_kind_task_start && context_.start_time &&
                          time_of(record) < *context_.start_time - kClockSlack;
-  const auto is_called = [&](const std::string& node) {
-    return short_name(node) == short_name(record.node);
-  };
-  const std::vector<std::string>& nodes = context_.nodes;
-  const bool other_node = !nodes.empty() && std::none_of(nodes.begin(), nodes.end(), is_called);
-  return !other_user && !too_late && !too_early && !other_node;
+  return !other_user && !too_late && !too_early;
 }
 
 void TaskTable::add_line(std::string_view line) {
